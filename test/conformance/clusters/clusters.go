@@ -1,0 +1,68 @@
+// Package clusters lists the cluster configurations that end-to-end cases can
+// ask for. The same shape is brought up as real Slurm and as Muster, so it holds
+// only what both understand. It starts nothing.
+package clusters
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Shape is one cluster configuration.
+type Shape struct {
+	Nodes, CPUs, Threads, Memory, GPUs int
+	GPUType                            string
+	// Conf holds the lines of slurm.conf beyond nodes, ports and folders.
+	Conf string
+}
+
+// shapes: node1..node4 stand for one machine, so more is declared than is there
+// (SlurmdParameters=config_overrides).
+//
+//	base     memory is asked for or 100 MB a CPU: many jobs share the nodes
+//	threads  two threads a core, no default memory: a job without --mem takes
+//	         the whole node's memory
+var shapes = map[string]Shape{
+	"base": {
+		Nodes: 4, CPUs: 16, Threads: 1, Memory: 16000, GPUs: 8, GPUType: "tesla",
+		Conf: `DefMemPerCPU=100
+MaxArraySize=1001
+KillWait=1
+InactiveLimit=0
+MinJobAge=300
+SlurmdTimeout=60
+PartitionName=debug Nodes=node[1-4] Default=YES MaxTime=INFINITE State=UP
+PartitionName=short Nodes=node[1-2] MaxTime=30 DefaultTime=10 State=UP
+PartitionName=other Nodes=node[3-4] MaxTime=INFINITE MaxNodes=1 State=UP
+PartitionName=stopped Nodes=node4 MaxTime=INFINITE State=DOWN
+`,
+	},
+	"threads": {
+		Nodes: 2, CPUs: 8, Threads: 2, Memory: 4000,
+		Conf: `KillWait=1
+InactiveLimit=0
+SlurmdTimeout=60
+PartitionName=debug Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
+`,
+	},
+}
+
+// Named returns the configuration with that name.
+func Named(name string) (Shape, error) {
+	s, ok := shapes[name]
+	if !ok {
+		return Shape{}, fmt.Errorf("no cluster configuration %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	return s, nil
+}
+
+// Names lists the configurations.
+func Names() []string {
+	var names []string
+	for name := range shapes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
