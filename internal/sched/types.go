@@ -1,6 +1,10 @@
 package sched
 
-import "muster/internal/wire"
+import (
+	"muster/internal/gres"
+	"muster/internal/placement"
+	"muster/internal/wire"
+)
 
 // Snapshot is all that a pass looks at. The controller builds it from its
 // newest state; the pass must not change it.
@@ -14,50 +18,20 @@ type Snapshot struct {
 
 // Options are the cluster-wide rules of a pass.
 type Options struct {
-	SelectCores   bool // CR_Core*: whole cores are allocated; else threads (CR_CPU)
-	SelectMemory  bool // *_Memory: memory counts
-	LLN           bool
-	PackNodes     bool
-	DefMemPerCPU  uint64 // MiB, 0 = none
-	DefMemPerNode uint64
-	DefMemPerGPU  uint64
-	MaxMemPerCPU  uint64
-	MaxMemPerNode uint64
-	MaxStarts     int // starts in one plan; 0 = no bound
-	MaxTest       int // jobs looked at; 0 = no bound
+	placement.Options
+	MaxStarts int // starts in one plan; 0 = no bound
+	MaxTest   int // jobs looked at; 0 = no bound
 }
 
-// Node is a node as the pass sees it.
-type Node struct {
-	Name     string
-	Usable   bool   // up, responding, not draining: new work may start
-	Why      string // if not usable: DOWN, DRAINED, …
-	Weight   uint32
-	Features []string
+// Node, Gres and Cores are placement's; the snapshot is made of them.
+type (
+	Node  = placement.Node
+	Gres  = gres.Set
+	Cores = placement.Cores
+)
 
-	Sockets        int
-	CoresPerSocket int
-	ThreadsPerCore int
-	Memory         uint64 // MiB that jobs may have
-	SpecCores      Cores  // kept for the system
-	TmpDisk        uint64
-
-	Held    Cores  // cores that are not free
-	HeldMem uint64 // MiB
-	Jobs    int    // runs that hold something here
-	Sole    bool   // held by an --exclusive run
-	Users   []uint32
-	Gres    []Gres
-}
-
-// Gres is one kind of a node's generic resources.
-type Gres struct {
-	Name, Type string
-	Count      uint64
-	Index      []uint32 // device numbers; empty when only counted
-	Held       []bool   // beside Index
-	HeldCount  uint64
-}
+// NewCores makes an empty set with room for n cores.
+func NewCores(n int) Cores { return placement.NewCores(n) }
 
 // Partition is a partition as the pass sees it.
 type Partition struct {

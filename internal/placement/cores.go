@@ -1,4 +1,4 @@
-package sched
+package placement
 
 import "math/bits"
 

@@ -1,0 +1,180 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"muster/internal/gres"
+	"muster/internal/wire"
+)
+
+// Place chooses nodes for the request among candidates (numbers into nodes, in
+// the order in which they are preferred) and says how many tasks and which
+// cores, memory and devices the job gets on each. Nodes in must are part of
+// every answer. nil means that it does not fit now.
+func Place(r *Request, nodes []Node, candidates, must []int, o *Options) []*wire.NodeAlloc {
+	fits := r.fits(nodes, candidates, must)
+	if fits == nil && len(must) > 0 {
+		return nil
+	}
+	chosen := r.choose(fits, len(must), o)
+	if chosen == nil {
+		return nil
+	}
+	return r.spread(chosen)
+}
+
+// fits lists what each candidate offers, the required nodes first. It is nil
+// when a required node offers nothing.
+func (r *Request) fits(nodes []Node, candidates, must []int) []fit {
+	var out []fit
+	limit := r.Tasks
+	if limit == 0 {
+		limit = 1 // one task a node
+	}
+	for _, i := range must {
+		f := fit{node: i, n: &nodes[i], tasks: r.most(&nodes[i], limit)}
+		if f.tasks == 0 {
+			return nil
+		}
+		out = append(out, f)
+	}
+	for _, i := range candidates {
+		if slices.Contains(must, i) {
+			continue
+		}
+		if t := r.most(&nodes[i], limit); t > 0 {
+			out = append(out, fit{node: i, n: &nodes[i], tasks: t})
+		}
+	}
+	return out
+}
+
+// choose takes the first nodes that together suffice: a single one if one
+// does, else in order of preference, and the roomiest ones when the number of
+// nodes is bounded.
+func (r *Request) choose(fits []fit, must int, o *Options) []fit {
+	least := max(r.MinNodes, must)
+	most := max(r.MaxNodes, must)
+	if len(fits) < least {
+		return nil
+	}
+	if o.LLN {
+		slices.SortStableFunc(fits[must:], func(a, b fit) int {
+			return cmp.Compare(b.n.FreeCores(), a.n.FreeCores())
+		})
+	}
+	if least == 1 && must == 0 {
+		for i := range fits {
+			if r.enough(fits[i : i+1]) {
+				return fits[i : i+1]
+			}
+		}
+	}
+	if got := r.prefix(fits, least, most); got != nil {
+		return got
+	}
+	roomiest := slices.Clone(fits)
+	slices.SortStableFunc(roomiest[must:], func(a, b fit) int { return cmp.Compare(b.tasks, a.tasks) })
+	if got := r.prefix(roomiest, least, most); got != nil {
+		// Back into the order of preference.
+		slices.SortStableFunc(got[must:], func(a, b fit) int { return cmp.Compare(a.node, b.node) })
+		return got
+	}
+	return nil
+}
+
+// prefix is the shortest run of the first fits, between least and most long,
+// that suffices.
+func (r *Request) prefix(fits []fit, least, most int) []fit {
+	for k := least; k <= len(fits) && k <= most; k++ {
+		if r.enough(fits[:k]) {
+			return slices.Clone(fits[:k])
+		}
+	}
+	return nil
+}
+
+// enough tells whether the nodes can take all tasks and job-wide devices.
+func (r *Request) enough(fits []fit) bool {
+	tasks := 0
+	for _, f := range fits {
+		tasks += f.tasks
+	}
+	if tasks < r.Tasks {
+		return false
+	}
+	if len(r.PerJob) == 0 {
+		return true
+	}
+	return r.spread(fits) != nil
+}
+
+// spread deals the tasks out in turn, one a node each round (sbatch(1), -m:
+// every node of the job gets a task), and the job-wide devices likewise.
+func (r *Request) spread(fits []fit) []*wire.NodeAlloc {
+	tasks := make([]int, len(fits))
+	left := r.Tasks
+	if left == 0 {
+		left = len(fits)
+	}
+	for left > 0 {
+		before := left
+		for i := range fits {
+			if left > 0 && tasks[i] < fits[i].tasks {
+				tasks[i]++
+				left--
+			}
+		}
+		if left == before {
+			return nil
+		}
+	}
+	shares, ok := r.shares(fits)
+	if !ok {
+		return nil
+	}
+	out := make([]*wire.NodeAlloc, len(fits))
+	for i, f := range fits {
+		if shares != nil && !r.holds(f.n, tasks[i], shares[i]) {
+			return nil
+		}
+		var share []uint64
+		if shares != nil {
+			share = shares[i]
+		}
+		out[i] = r.alloc(f.n, tasks[i], share)
+	}
+	return out
+}
+
+// shares deals out the devices of --gpus over the nodes: each node at least
+// one where there are enough, the rest to the first nodes that have them.
+func (r *Request) shares(fits []fit) (shares [][]uint64, ok bool) {
+	if len(r.PerJob) == 0 {
+		return nil, true
+	}
+	shares = make([][]uint64, len(fits))
+	for i := range shares {
+		shares[i] = make([]uint64, len(r.PerJob))
+	}
+	for g, req := range r.PerJob {
+		left := req.Count
+		free := make([]uint64, len(fits))
+		for i := range fits {
+			free[i] = gres.Available(fits[i].n.Gres, req.Name, req.Type)
+			if left > 0 && free[i] > 0 {
+				shares[i][g], left = 1, left-1
+			}
+		}
+		for i := range fits {
+			more := min(left, free[i]-min(free[i], shares[i][g]))
+			shares[i][g] += more
+			left -= more
+		}
+		if left > 0 {
+			return nil, false
+		}
+	}
+	return shares, true
+}
