@@ -27,6 +27,55 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RpcCode is the code of an RPC that failed as such (drpcerr.Code).
+type RpcCode int32
+
+const (
+	RpcCode_RPC_FAILED RpcCode = 0
+	// This ctld does not lead, or has just lost what it was told: ask again,
+	// elsewhere too. Requests keep their id.
+	RpcCode_RPC_TRY_AGAIN RpcCode = 11
+)
+
+// Enum value maps for RpcCode.
+var (
+	RpcCode_name = map[int32]string{
+		0:  "RPC_FAILED",
+		11: "RPC_TRY_AGAIN",
+	}
+	RpcCode_value = map[string]int32{
+		"RPC_FAILED":    0,
+		"RPC_TRY_AGAIN": 11,
+	}
+)
+
+func (x RpcCode) Enum() *RpcCode {
+	p := new(RpcCode)
+	*p = x
+	return p
+}
+
+func (x RpcCode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RpcCode) Descriptor() protoreflect.EnumDescriptor {
+	return file_ctld_proto_enumTypes[0].Descriptor()
+}
+
+func (RpcCode) Type() protoreflect.EnumType {
+	return &file_ctld_proto_enumTypes[0]
+}
+
+func (x RpcCode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RpcCode.Descriptor instead.
+func (RpcCode) EnumDescriptor() ([]byte, []int) {
+	return file_ctld_proto_rawDescGZIP(), []int{0}
+}
+
 type JobVerb int32
 
 const (
@@ -78,11 +127,11 @@ func (x JobVerb) String() string {
 }
 
 func (JobVerb) Descriptor() protoreflect.EnumDescriptor {
-	return file_ctld_proto_enumTypes[0].Descriptor()
+	return file_ctld_proto_enumTypes[1].Descriptor()
 }
 
 func (JobVerb) Type() protoreflect.EnumType {
-	return &file_ctld_proto_enumTypes[0]
+	return &file_ctld_proto_enumTypes[1]
 }
 
 func (x JobVerb) Number() protoreflect.EnumNumber {
@@ -91,7 +140,7 @@ func (x JobVerb) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JobVerb.Descriptor instead.
 func (JobVerb) EnumDescriptor() ([]byte, []int) {
-	return file_ctld_proto_rawDescGZIP(), []int{0}
+	return file_ctld_proto_rawDescGZIP(), []int{1}
 }
 
 type Refusal struct {
@@ -3801,7 +3850,11 @@ const file_ctld_proto_rawDesc = "" +
 	"\x0eConfFilesReply\x12)\n" +
 	"\arefusal\x18\x01 \x01(\v2\x0f.muster.RefusalR\arefusal\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12&\n" +
-	"\x05files\x18\x03 \x03(\v2\x10.muster.ConfFileR\x05files*\xa3\x01\n" +
+	"\x05files\x18\x03 \x03(\v2\x10.muster.ConfFileR\x05files*,\n" +
+	"\aRpcCode\x12\x0e\n" +
+	"\n" +
+	"RPC_FAILED\x10\x00\x12\x11\n" +
+	"\rRPC_TRY_AGAIN\x10\v*\xa3\x01\n" +
 	"\aJobVerb\x12\r\n" +
 	"\tVERB_NONE\x10\x00\x12\r\n" +
 	"\tVERB_HOLD\x10\x01\x12\x0e\n" +
@@ -3847,136 +3900,137 @@ func file_ctld_proto_rawDescGZIP() []byte {
 	return file_ctld_proto_rawDescData
 }
 
-var file_ctld_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_ctld_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_ctld_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_ctld_proto_goTypes = []any{
-	(JobVerb)(0),              // 0: muster.JobVerb
-	(*Refusal)(nil),           // 1: muster.Refusal
-	(*SubmitRequest)(nil),     // 2: muster.SubmitRequest
-	(*SubmitReply)(nil),       // 3: muster.SubmitReply
-	(*JobSelect)(nil),         // 4: muster.JobSelect
-	(*JobRef)(nil),            // 5: muster.JobRef
-	(*JobsRequest)(nil),       // 6: muster.JobsRequest
-	(*JobsPage)(nil),          // 7: muster.JobsPage
-	(*NodesRequest)(nil),      // 8: muster.NodesRequest
-	(*NodesPage)(nil),         // 9: muster.NodesPage
-	(*PartitionsRequest)(nil), // 10: muster.PartitionsRequest
-	(*PartitionsReply)(nil),   // 11: muster.PartitionsReply
-	(*ConfigRequest)(nil),     // 12: muster.ConfigRequest
-	(*KeyValue)(nil),          // 13: muster.KeyValue
-	(*ConfigReply)(nil),       // 14: muster.ConfigReply
-	(*HistoryRequest)(nil),    // 15: muster.HistoryRequest
-	(*HistoryPage)(nil),       // 16: muster.HistoryPage
-	(*SignalRequest)(nil),     // 17: muster.SignalRequest
-	(*JobOutcome)(nil),        // 18: muster.JobOutcome
-	(*JobOutcomes)(nil),       // 19: muster.JobOutcomes
-	(*JobActionRequest)(nil),  // 20: muster.JobActionRequest
-	(*FieldUpdate)(nil),       // 21: muster.FieldUpdate
-	(*UpdateRequest)(nil),     // 22: muster.UpdateRequest
-	(*UpdateReply)(nil),       // 23: muster.UpdateReply
-	(*AdminRequest)(nil),      // 24: muster.AdminRequest
-	(*AdminReply)(nil),        // 25: muster.AdminReply
-	(*SnapshotPage)(nil),      // 26: muster.SnapshotPage
-	(*PingRequest)(nil),       // 27: muster.PingRequest
-	(*PingReply)(nil),         // 28: muster.PingReply
-	(*WaitRequest)(nil),       // 29: muster.WaitRequest
-	(*WaitReply)(nil),         // 30: muster.WaitReply
-	(*ContentRequest)(nil),    // 31: muster.ContentRequest
-	(*ContentReply)(nil),      // 32: muster.ContentReply
-	(*StatsRequest)(nil),      // 33: muster.StatsRequest
-	(*StatsReply)(nil),        // 34: muster.StatsReply
-	(*StepRequest)(nil),       // 35: muster.StepRequest
-	(*StepNode)(nil),          // 36: muster.StepNode
-	(*StepReply)(nil),         // 37: muster.StepReply
-	(*StepEndRequest)(nil),    // 38: muster.StepEndRequest
-	(*ConfFilesRequest)(nil),  // 39: muster.ConfFilesRequest
-	(*ConfFile)(nil),          // 40: muster.ConfFile
-	(*ConfFilesReply)(nil),    // 41: muster.ConfFilesReply
-	(*JobSpec)(nil),           // 42: muster.JobSpec
-	(*JobInfo)(nil),           // 43: muster.JobInfo
-	(*NodeInfo)(nil),          // 44: muster.NodeInfo
-	(*PartitionInfo)(nil),     // 45: muster.PartitionInfo
-	(*RunRecord)(nil),         // 46: muster.RunRecord
-	(MemKind)(0),              // 47: muster.MemKind
-	(*GresRequest)(nil),       // 48: muster.GresRequest
+	(RpcCode)(0),              // 0: muster.RpcCode
+	(JobVerb)(0),              // 1: muster.JobVerb
+	(*Refusal)(nil),           // 2: muster.Refusal
+	(*SubmitRequest)(nil),     // 3: muster.SubmitRequest
+	(*SubmitReply)(nil),       // 4: muster.SubmitReply
+	(*JobSelect)(nil),         // 5: muster.JobSelect
+	(*JobRef)(nil),            // 6: muster.JobRef
+	(*JobsRequest)(nil),       // 7: muster.JobsRequest
+	(*JobsPage)(nil),          // 8: muster.JobsPage
+	(*NodesRequest)(nil),      // 9: muster.NodesRequest
+	(*NodesPage)(nil),         // 10: muster.NodesPage
+	(*PartitionsRequest)(nil), // 11: muster.PartitionsRequest
+	(*PartitionsReply)(nil),   // 12: muster.PartitionsReply
+	(*ConfigRequest)(nil),     // 13: muster.ConfigRequest
+	(*KeyValue)(nil),          // 14: muster.KeyValue
+	(*ConfigReply)(nil),       // 15: muster.ConfigReply
+	(*HistoryRequest)(nil),    // 16: muster.HistoryRequest
+	(*HistoryPage)(nil),       // 17: muster.HistoryPage
+	(*SignalRequest)(nil),     // 18: muster.SignalRequest
+	(*JobOutcome)(nil),        // 19: muster.JobOutcome
+	(*JobOutcomes)(nil),       // 20: muster.JobOutcomes
+	(*JobActionRequest)(nil),  // 21: muster.JobActionRequest
+	(*FieldUpdate)(nil),       // 22: muster.FieldUpdate
+	(*UpdateRequest)(nil),     // 23: muster.UpdateRequest
+	(*UpdateReply)(nil),       // 24: muster.UpdateReply
+	(*AdminRequest)(nil),      // 25: muster.AdminRequest
+	(*AdminReply)(nil),        // 26: muster.AdminReply
+	(*SnapshotPage)(nil),      // 27: muster.SnapshotPage
+	(*PingRequest)(nil),       // 28: muster.PingRequest
+	(*PingReply)(nil),         // 29: muster.PingReply
+	(*WaitRequest)(nil),       // 30: muster.WaitRequest
+	(*WaitReply)(nil),         // 31: muster.WaitReply
+	(*ContentRequest)(nil),    // 32: muster.ContentRequest
+	(*ContentReply)(nil),      // 33: muster.ContentReply
+	(*StatsRequest)(nil),      // 34: muster.StatsRequest
+	(*StatsReply)(nil),        // 35: muster.StatsReply
+	(*StepRequest)(nil),       // 36: muster.StepRequest
+	(*StepNode)(nil),          // 37: muster.StepNode
+	(*StepReply)(nil),         // 38: muster.StepReply
+	(*StepEndRequest)(nil),    // 39: muster.StepEndRequest
+	(*ConfFilesRequest)(nil),  // 40: muster.ConfFilesRequest
+	(*ConfFile)(nil),          // 41: muster.ConfFile
+	(*ConfFilesReply)(nil),    // 42: muster.ConfFilesReply
+	(*JobSpec)(nil),           // 43: muster.JobSpec
+	(*JobInfo)(nil),           // 44: muster.JobInfo
+	(*NodeInfo)(nil),          // 45: muster.NodeInfo
+	(*PartitionInfo)(nil),     // 46: muster.PartitionInfo
+	(*RunRecord)(nil),         // 47: muster.RunRecord
+	(MemKind)(0),              // 48: muster.MemKind
+	(*GresRequest)(nil),       // 49: muster.GresRequest
 }
 var file_ctld_proto_depIdxs = []int32{
-	42, // 0: muster.SubmitRequest.spec:type_name -> muster.JobSpec
-	1,  // 1: muster.SubmitReply.refusal:type_name -> muster.Refusal
-	5,  // 2: muster.JobSelect.jobs:type_name -> muster.JobRef
-	4,  // 3: muster.JobsRequest.select:type_name -> muster.JobSelect
-	1,  // 4: muster.JobsPage.refusal:type_name -> muster.Refusal
-	43, // 5: muster.JobsPage.jobs:type_name -> muster.JobInfo
-	1,  // 6: muster.NodesPage.refusal:type_name -> muster.Refusal
-	44, // 7: muster.NodesPage.nodes:type_name -> muster.NodeInfo
-	1,  // 8: muster.PartitionsReply.refusal:type_name -> muster.Refusal
-	45, // 9: muster.PartitionsReply.partitions:type_name -> muster.PartitionInfo
-	1,  // 10: muster.ConfigReply.refusal:type_name -> muster.Refusal
-	13, // 11: muster.ConfigReply.config:type_name -> muster.KeyValue
-	13, // 12: muster.ConfigReply.cgroup:type_name -> muster.KeyValue
-	5,  // 13: muster.HistoryRequest.jobs:type_name -> muster.JobRef
-	1,  // 14: muster.HistoryPage.refusal:type_name -> muster.Refusal
-	46, // 15: muster.HistoryPage.runs:type_name -> muster.RunRecord
-	4,  // 16: muster.SignalRequest.select:type_name -> muster.JobSelect
-	1,  // 17: muster.JobOutcome.refusal:type_name -> muster.Refusal
-	1,  // 18: muster.JobOutcomes.refusal:type_name -> muster.Refusal
-	18, // 19: muster.JobOutcomes.jobs:type_name -> muster.JobOutcome
-	0,  // 20: muster.JobActionRequest.verb:type_name -> muster.JobVerb
-	5,  // 21: muster.JobActionRequest.jobs:type_name -> muster.JobRef
-	21, // 22: muster.UpdateRequest.fields:type_name -> muster.FieldUpdate
-	1,  // 23: muster.UpdateReply.refusal:type_name -> muster.Refusal
-	18, // 24: muster.UpdateReply.jobs:type_name -> muster.JobOutcome
-	1,  // 25: muster.AdminReply.refusal:type_name -> muster.Refusal
-	1,  // 26: muster.SnapshotPage.refusal:type_name -> muster.Refusal
-	1,  // 27: muster.WaitReply.refusal:type_name -> muster.Refusal
-	5,  // 28: muster.ContentRequest.job:type_name -> muster.JobRef
-	1,  // 29: muster.ContentReply.refusal:type_name -> muster.Refusal
-	1,  // 30: muster.StatsReply.refusal:type_name -> muster.Refusal
-	47, // 31: muster.StepRequest.mem_kind:type_name -> muster.MemKind
-	48, // 32: muster.StepRequest.gres_per_node:type_name -> muster.GresRequest
-	48, // 33: muster.StepRequest.gres_per_step:type_name -> muster.GresRequest
-	48, // 34: muster.StepRequest.gres_per_task:type_name -> muster.GresRequest
-	1,  // 35: muster.StepReply.refusal:type_name -> muster.Refusal
-	36, // 36: muster.StepReply.nodes:type_name -> muster.StepNode
-	43, // 37: muster.StepReply.job:type_name -> muster.JobInfo
-	1,  // 38: muster.ConfFilesReply.refusal:type_name -> muster.Refusal
-	40, // 39: muster.ConfFilesReply.files:type_name -> muster.ConfFile
-	27, // 40: muster.Ctld.Ping:input_type -> muster.PingRequest
-	2,  // 41: muster.Ctld.Submit:input_type -> muster.SubmitRequest
-	6,  // 42: muster.Ctld.Jobs:input_type -> muster.JobsRequest
-	8,  // 43: muster.Ctld.Nodes:input_type -> muster.NodesRequest
-	10, // 44: muster.Ctld.Partitions:input_type -> muster.PartitionsRequest
-	12, // 45: muster.Ctld.Config:input_type -> muster.ConfigRequest
-	15, // 46: muster.Ctld.History:input_type -> muster.HistoryRequest
-	17, // 47: muster.Ctld.Signal:input_type -> muster.SignalRequest
-	20, // 48: muster.Ctld.JobAction:input_type -> muster.JobActionRequest
-	22, // 49: muster.Ctld.Update:input_type -> muster.UpdateRequest
-	24, // 50: muster.Ctld.Admin:input_type -> muster.AdminRequest
-	24, // 51: muster.Ctld.Snapshot:input_type -> muster.AdminRequest
-	29, // 52: muster.Ctld.Wait:input_type -> muster.WaitRequest
-	31, // 53: muster.Ctld.Content:input_type -> muster.ContentRequest
-	33, // 54: muster.Ctld.Stats:input_type -> muster.StatsRequest
-	35, // 55: muster.Ctld.CreateStep:input_type -> muster.StepRequest
-	38, // 56: muster.Ctld.EndStep:input_type -> muster.StepEndRequest
-	39, // 57: muster.Ctld.ConfFiles:input_type -> muster.ConfFilesRequest
-	28, // 58: muster.Ctld.Ping:output_type -> muster.PingReply
-	3,  // 59: muster.Ctld.Submit:output_type -> muster.SubmitReply
-	7,  // 60: muster.Ctld.Jobs:output_type -> muster.JobsPage
-	9,  // 61: muster.Ctld.Nodes:output_type -> muster.NodesPage
-	11, // 62: muster.Ctld.Partitions:output_type -> muster.PartitionsReply
-	14, // 63: muster.Ctld.Config:output_type -> muster.ConfigReply
-	16, // 64: muster.Ctld.History:output_type -> muster.HistoryPage
-	19, // 65: muster.Ctld.Signal:output_type -> muster.JobOutcomes
-	19, // 66: muster.Ctld.JobAction:output_type -> muster.JobOutcomes
-	23, // 67: muster.Ctld.Update:output_type -> muster.UpdateReply
-	25, // 68: muster.Ctld.Admin:output_type -> muster.AdminReply
-	26, // 69: muster.Ctld.Snapshot:output_type -> muster.SnapshotPage
-	30, // 70: muster.Ctld.Wait:output_type -> muster.WaitReply
-	32, // 71: muster.Ctld.Content:output_type -> muster.ContentReply
-	34, // 72: muster.Ctld.Stats:output_type -> muster.StatsReply
-	37, // 73: muster.Ctld.CreateStep:output_type -> muster.StepReply
-	23, // 74: muster.Ctld.EndStep:output_type -> muster.UpdateReply
-	41, // 75: muster.Ctld.ConfFiles:output_type -> muster.ConfFilesReply
+	43, // 0: muster.SubmitRequest.spec:type_name -> muster.JobSpec
+	2,  // 1: muster.SubmitReply.refusal:type_name -> muster.Refusal
+	6,  // 2: muster.JobSelect.jobs:type_name -> muster.JobRef
+	5,  // 3: muster.JobsRequest.select:type_name -> muster.JobSelect
+	2,  // 4: muster.JobsPage.refusal:type_name -> muster.Refusal
+	44, // 5: muster.JobsPage.jobs:type_name -> muster.JobInfo
+	2,  // 6: muster.NodesPage.refusal:type_name -> muster.Refusal
+	45, // 7: muster.NodesPage.nodes:type_name -> muster.NodeInfo
+	2,  // 8: muster.PartitionsReply.refusal:type_name -> muster.Refusal
+	46, // 9: muster.PartitionsReply.partitions:type_name -> muster.PartitionInfo
+	2,  // 10: muster.ConfigReply.refusal:type_name -> muster.Refusal
+	14, // 11: muster.ConfigReply.config:type_name -> muster.KeyValue
+	14, // 12: muster.ConfigReply.cgroup:type_name -> muster.KeyValue
+	6,  // 13: muster.HistoryRequest.jobs:type_name -> muster.JobRef
+	2,  // 14: muster.HistoryPage.refusal:type_name -> muster.Refusal
+	47, // 15: muster.HistoryPage.runs:type_name -> muster.RunRecord
+	5,  // 16: muster.SignalRequest.select:type_name -> muster.JobSelect
+	2,  // 17: muster.JobOutcome.refusal:type_name -> muster.Refusal
+	2,  // 18: muster.JobOutcomes.refusal:type_name -> muster.Refusal
+	19, // 19: muster.JobOutcomes.jobs:type_name -> muster.JobOutcome
+	1,  // 20: muster.JobActionRequest.verb:type_name -> muster.JobVerb
+	6,  // 21: muster.JobActionRequest.jobs:type_name -> muster.JobRef
+	22, // 22: muster.UpdateRequest.fields:type_name -> muster.FieldUpdate
+	2,  // 23: muster.UpdateReply.refusal:type_name -> muster.Refusal
+	19, // 24: muster.UpdateReply.jobs:type_name -> muster.JobOutcome
+	2,  // 25: muster.AdminReply.refusal:type_name -> muster.Refusal
+	2,  // 26: muster.SnapshotPage.refusal:type_name -> muster.Refusal
+	2,  // 27: muster.WaitReply.refusal:type_name -> muster.Refusal
+	6,  // 28: muster.ContentRequest.job:type_name -> muster.JobRef
+	2,  // 29: muster.ContentReply.refusal:type_name -> muster.Refusal
+	2,  // 30: muster.StatsReply.refusal:type_name -> muster.Refusal
+	48, // 31: muster.StepRequest.mem_kind:type_name -> muster.MemKind
+	49, // 32: muster.StepRequest.gres_per_node:type_name -> muster.GresRequest
+	49, // 33: muster.StepRequest.gres_per_step:type_name -> muster.GresRequest
+	49, // 34: muster.StepRequest.gres_per_task:type_name -> muster.GresRequest
+	2,  // 35: muster.StepReply.refusal:type_name -> muster.Refusal
+	37, // 36: muster.StepReply.nodes:type_name -> muster.StepNode
+	44, // 37: muster.StepReply.job:type_name -> muster.JobInfo
+	2,  // 38: muster.ConfFilesReply.refusal:type_name -> muster.Refusal
+	41, // 39: muster.ConfFilesReply.files:type_name -> muster.ConfFile
+	28, // 40: muster.Ctld.Ping:input_type -> muster.PingRequest
+	3,  // 41: muster.Ctld.Submit:input_type -> muster.SubmitRequest
+	7,  // 42: muster.Ctld.Jobs:input_type -> muster.JobsRequest
+	9,  // 43: muster.Ctld.Nodes:input_type -> muster.NodesRequest
+	11, // 44: muster.Ctld.Partitions:input_type -> muster.PartitionsRequest
+	13, // 45: muster.Ctld.Config:input_type -> muster.ConfigRequest
+	16, // 46: muster.Ctld.History:input_type -> muster.HistoryRequest
+	18, // 47: muster.Ctld.Signal:input_type -> muster.SignalRequest
+	21, // 48: muster.Ctld.JobAction:input_type -> muster.JobActionRequest
+	23, // 49: muster.Ctld.Update:input_type -> muster.UpdateRequest
+	25, // 50: muster.Ctld.Admin:input_type -> muster.AdminRequest
+	25, // 51: muster.Ctld.Snapshot:input_type -> muster.AdminRequest
+	30, // 52: muster.Ctld.Wait:input_type -> muster.WaitRequest
+	32, // 53: muster.Ctld.Content:input_type -> muster.ContentRequest
+	34, // 54: muster.Ctld.Stats:input_type -> muster.StatsRequest
+	36, // 55: muster.Ctld.CreateStep:input_type -> muster.StepRequest
+	39, // 56: muster.Ctld.EndStep:input_type -> muster.StepEndRequest
+	40, // 57: muster.Ctld.ConfFiles:input_type -> muster.ConfFilesRequest
+	29, // 58: muster.Ctld.Ping:output_type -> muster.PingReply
+	4,  // 59: muster.Ctld.Submit:output_type -> muster.SubmitReply
+	8,  // 60: muster.Ctld.Jobs:output_type -> muster.JobsPage
+	10, // 61: muster.Ctld.Nodes:output_type -> muster.NodesPage
+	12, // 62: muster.Ctld.Partitions:output_type -> muster.PartitionsReply
+	15, // 63: muster.Ctld.Config:output_type -> muster.ConfigReply
+	17, // 64: muster.Ctld.History:output_type -> muster.HistoryPage
+	20, // 65: muster.Ctld.Signal:output_type -> muster.JobOutcomes
+	20, // 66: muster.Ctld.JobAction:output_type -> muster.JobOutcomes
+	24, // 67: muster.Ctld.Update:output_type -> muster.UpdateReply
+	26, // 68: muster.Ctld.Admin:output_type -> muster.AdminReply
+	27, // 69: muster.Ctld.Snapshot:output_type -> muster.SnapshotPage
+	31, // 70: muster.Ctld.Wait:output_type -> muster.WaitReply
+	33, // 71: muster.Ctld.Content:output_type -> muster.ContentReply
+	35, // 72: muster.Ctld.Stats:output_type -> muster.StatsReply
+	38, // 73: muster.Ctld.CreateStep:output_type -> muster.StepReply
+	24, // 74: muster.Ctld.EndStep:output_type -> muster.UpdateReply
+	42, // 75: muster.Ctld.ConfFiles:output_type -> muster.ConfFilesReply
 	58, // [58:76] is the sub-list for method output_type
 	40, // [40:58] is the sub-list for method input_type
 	40, // [40:40] is the sub-list for extension type_name
@@ -3996,7 +4050,7 @@ func file_ctld_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ctld_proto_rawDesc), len(file_ctld_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
