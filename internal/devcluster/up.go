@@ -1,0 +1,215 @@
+package devcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"muster/internal/command/client"
+	"muster/internal/wire"
+)
+
+// upTime is how long a cluster may take to come up.
+const upTime = 60 * time.Second
+
+// Up makes the cluster's folder, starts its daemons and waits until every node
+// is registered. On an error what was started is ended again.
+func (l Layout) Up(ctx context.Context, o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if l.exists() {
+		return fmt.Errorf("%s holds a cluster already: `devcluster down --dir %s` ends and removes it", l.Dir, l.Dir)
+	}
+	if err := l.make(); err != nil {
+		return err
+	}
+	if err := l.write(&o); err != nil {
+		return err
+	}
+	var names []string
+	for i := range o.Controllers {
+		names = append(names, controllerName(i))
+	}
+	for i := range o.Nodes {
+		names = append(names, fmt.Sprintf("node%d", i+1))
+	}
+	if o.Hollow > 0 {
+		names = append(names, "hollow")
+	}
+	if err := os.WriteFile(l.path("run", "nodes"), []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := l.Start(name); err != nil {
+			return errors.Join(err, l.Down(false))
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, upTime)
+	defer cancel()
+	if err := l.awaitNodes(ctx, o.Nodes+o.Hollow); err != nil {
+		return errors.Join(fmt.Errorf("%w; see %s", err, l.path("log")), l.Down(false))
+	}
+	return nil
+}
+
+func controllerName(i int) string {
+	if i == 0 {
+		return "ctld"
+	}
+	return fmt.Sprintf("ctld%d", i+1)
+}
+
+// awaitNodes asks the controller until all nodes are registered.
+func (l Layout) awaitNodes(ctx context.Context, nodes int) error {
+	last := errors.New("the controller does not answer")
+	for {
+		n, err := l.registered(ctx)
+		if err == nil && n >= nodes {
+			return nil
+		}
+		if err != nil {
+			last = err
+		} else {
+			last = fmt.Errorf("%d of %d nodes are registered", n, nodes)
+		}
+		if pid, alive := l.alive("ctld"); !alive {
+			return fmt.Errorf("ctld (pid %d) has ended", pid)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("gave up waiting for the cluster: %w", last)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (l Layout) registered(ctx context.Context) (int, error) {
+	c, err := client.New(l.getenv)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	count := 0
+	err = c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
+		stream, err := ctld.Nodes(ctx, &wire.NodesRequest{All: true})
+		if err != nil {
+			return err
+		}
+		count = 0
+		return readNodes(stream, func(n *wire.NodeInfo) {
+			if n.State.Registered && n.State.Base != wire.NodeBase_NODE_UNKNOWN &&
+				n.State.Flags&uint32(wire.NodeFlag_NF_NO_RESPOND) == 0 {
+				count++
+			}
+		})
+	})
+	return count, err
+}
+
+func readNodes(stream wire.DRPCCtld_NodesClient, each func(*wire.NodeInfo)) error {
+	defer stream.Close()
+	for {
+		page, err := stream.Recv()
+		if err != nil {
+			return ignoreEOF(err)
+		}
+		if page.Refusal != nil {
+			return errors.New(page.Refusal.Message)
+		}
+		for _, n := range page.Nodes {
+			each(n)
+		}
+	}
+}
+
+func (l Layout) getenv(name string) string {
+	if name == "SLURM_CONF" {
+		return l.Conf()
+	}
+	return os.Getenv(name)
+}
+
+// Down ends every daemon of the cluster, jobs included, and with remove
+// deletes its folder.
+func (l Layout) Down(remove bool) error {
+	if !l.exists() {
+		return fmt.Errorf("no cluster in %s", l.Dir)
+	}
+	names, err := l.NodeNames()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	// The nodes first, so that the controller sees no lost ones; stepd outlives
+	// its noded and is ended by itself.
+	for i := len(names) - 1; i >= 0; i-- {
+		if _, alive := l.alive(names[i]); alive {
+			_ = l.Signal(names[i], syscall.SIGCONT)
+			errs = append(errs, l.Signal(names[i], syscall.SIGTERM))
+		}
+	}
+	errs = append(errs, l.endJobs(), l.endDatabase())
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if !remove {
+		return nil
+	}
+	return os.RemoveAll(l.Dir)
+}
+
+// endJobs ends what is left of jobs: the shepherds name the cluster's folder
+// on their command lines, and each job's processes are in a session or cgroup
+// that its shepherd ends on SIGTERM.
+func (l Layout) endJobs() error {
+	var errs []error
+	for _, pid := range l.shepherds() {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, err)
+			continue
+		}
+	}
+	for _, pid := range l.shepherds() {
+		errs = append(errs, waitGone(pid, stopTime))
+	}
+	return errors.Join(errs...)
+}
+
+func (l Layout) shepherds() []int {
+	var pids []int
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range lines {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		words := strings.Split(string(text), "\x00")
+		if filepath.Base(words[0]) != "stepd" || !strings.Contains(string(text), l.path("spool")) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(filepath.Dir(f)), "%d", &pid); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// endDatabase ends the embedded database when its controller was killed and
+// could not.
+func (l Layout) endDatabase() error {
+	pid, err := l.databasePid()
+	if err != nil {
+		return nil //nolint:nilerr // none runs
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err != nil {
+		return nil //nolint:nilerr // a stale pid file
+	}
+	return l.Signal("db", syscall.SIGTERM)
+}
