@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -35,6 +36,9 @@ func NewIssuer(key Key, cluster string, ttl time.Duration) (*Issuer, error) {
 	}
 	if ttl <= 0 {
 		ttl = DefaultTTL
+	}
+	if ttl > maxLife {
+		return nil, fmt.Errorf("AuthInfo: a ttl of %s is more than auth/slurm allows (%s)", ttl, maxLife)
 	}
 	return &Issuer{cluster: cluster, host: host, ttl: ttl, key: derived, now: time.Now}, nil
 }

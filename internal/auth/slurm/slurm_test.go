@@ -69,6 +69,8 @@ func TestTokens(t *testing.T) {
 	require.NoError(t, err)
 	_, err = checker.Check(ctx, token, binding(1))
 	assert.ErrorContains(t, err, "claims a life of 10m1s")
+	_, err = NewIssuer(testKey(t), "c1", maxLife+time.Second)
+	assert.ErrorContains(t, err, "a ttl of 10m1s is more than")
 	_, err = issuer.Issue(1, 1, nil)
 	assert.ErrorContains(t, err, "needs the binding")
 }
