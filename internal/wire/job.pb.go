@@ -185,6 +185,83 @@ func (OpenMode) EnumDescriptor() ([]byte, []int) {
 	return file_job_proto_rawDescGZIP(), []int{2}
 }
 
+// MailType are the bits of JobSpec.mail_type.
+type MailType int32
+
+const (
+	MailType_MAIL_NEVER          MailType = 0
+	MailType_MAIL_BEGIN          MailType = 1
+	MailType_MAIL_END            MailType = 2
+	MailType_MAIL_FAIL           MailType = 4
+	MailType_MAIL_REQUEUE        MailType = 8
+	MailType_MAIL_TIME_LIMIT     MailType = 16
+	MailType_MAIL_TIME_LIMIT_90  MailType = 32
+	MailType_MAIL_TIME_LIMIT_80  MailType = 64
+	MailType_MAIL_TIME_LIMIT_50  MailType = 128
+	MailType_MAIL_STAGE_OUT      MailType = 256
+	MailType_MAIL_ARRAY_TASKS    MailType = 512
+	MailType_MAIL_INVALID_DEPEND MailType = 1024
+)
+
+// Enum value maps for MailType.
+var (
+	MailType_name = map[int32]string{
+		0:    "MAIL_NEVER",
+		1:    "MAIL_BEGIN",
+		2:    "MAIL_END",
+		4:    "MAIL_FAIL",
+		8:    "MAIL_REQUEUE",
+		16:   "MAIL_TIME_LIMIT",
+		32:   "MAIL_TIME_LIMIT_90",
+		64:   "MAIL_TIME_LIMIT_80",
+		128:  "MAIL_TIME_LIMIT_50",
+		256:  "MAIL_STAGE_OUT",
+		512:  "MAIL_ARRAY_TASKS",
+		1024: "MAIL_INVALID_DEPEND",
+	}
+	MailType_value = map[string]int32{
+		"MAIL_NEVER":          0,
+		"MAIL_BEGIN":          1,
+		"MAIL_END":            2,
+		"MAIL_FAIL":           4,
+		"MAIL_REQUEUE":        8,
+		"MAIL_TIME_LIMIT":     16,
+		"MAIL_TIME_LIMIT_90":  32,
+		"MAIL_TIME_LIMIT_80":  64,
+		"MAIL_TIME_LIMIT_50":  128,
+		"MAIL_STAGE_OUT":      256,
+		"MAIL_ARRAY_TASKS":    512,
+		"MAIL_INVALID_DEPEND": 1024,
+	}
+)
+
+func (x MailType) Enum() *MailType {
+	p := new(MailType)
+	*p = x
+	return p
+}
+
+func (x MailType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MailType) Descriptor() protoreflect.EnumDescriptor {
+	return file_job_proto_enumTypes[3].Descriptor()
+}
+
+func (MailType) Type() protoreflect.EnumType {
+	return &file_job_proto_enumTypes[3]
+}
+
+func (x MailType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MailType.Descriptor instead.
+func (MailType) EnumDescriptor() ([]byte, []int) {
+	return file_job_proto_rawDescGZIP(), []int{3}
+}
+
 type BaseState int32
 
 const (
@@ -245,11 +322,11 @@ func (x BaseState) String() string {
 }
 
 func (BaseState) Descriptor() protoreflect.EnumDescriptor {
-	return file_job_proto_enumTypes[3].Descriptor()
+	return file_job_proto_enumTypes[4].Descriptor()
 }
 
 func (BaseState) Type() protoreflect.EnumType {
-	return &file_job_proto_enumTypes[3]
+	return &file_job_proto_enumTypes[4]
 }
 
 func (x BaseState) Number() protoreflect.EnumNumber {
@@ -258,7 +335,7 @@ func (x BaseState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BaseState.Descriptor instead.
 func (BaseState) EnumDescriptor() ([]byte, []int) {
-	return file_job_proto_rawDescGZIP(), []int{3}
+	return file_job_proto_rawDescGZIP(), []int{4}
 }
 
 // Flags of a state, a bit each (Slurm's JOB_STATE_FLAGS).
@@ -319,11 +396,11 @@ func (x StateFlag) String() string {
 }
 
 func (StateFlag) Descriptor() protoreflect.EnumDescriptor {
-	return file_job_proto_enumTypes[4].Descriptor()
+	return file_job_proto_enumTypes[5].Descriptor()
 }
 
 func (StateFlag) Type() protoreflect.EnumType {
-	return &file_job_proto_enumTypes[4]
+	return &file_job_proto_enumTypes[5]
 }
 
 func (x StateFlag) Number() protoreflect.EnumNumber {
@@ -332,7 +409,7 @@ func (x StateFlag) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StateFlag.Descriptor instead.
 func (StateFlag) EnumDescriptor() ([]byte, []int) {
-	return file_job_proto_rawDescGZIP(), []int{4}
+	return file_job_proto_rawDescGZIP(), []int{5}
 }
 
 type RunStage int32
@@ -380,11 +457,11 @@ func (x RunStage) String() string {
 }
 
 func (RunStage) Descriptor() protoreflect.EnumDescriptor {
-	return file_job_proto_enumTypes[5].Descriptor()
+	return file_job_proto_enumTypes[6].Descriptor()
 }
 
 func (RunStage) Type() protoreflect.EnumType {
-	return &file_job_proto_enumTypes[5]
+	return &file_job_proto_enumTypes[6]
 }
 
 func (x RunStage) Number() protoreflect.EnumNumber {
@@ -393,7 +470,7 @@ func (x RunStage) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RunStage.Descriptor instead.
 func (RunStage) EnumDescriptor() ([]byte, []int) {
-	return file_job_proto_rawDescGZIP(), []int{5}
+	return file_job_proto_rawDescGZIP(), []int{6}
 }
 
 // Reserved step numbers, Slurm's.
@@ -433,11 +510,11 @@ func (x StepNumber) String() string {
 }
 
 func (StepNumber) Descriptor() protoreflect.EnumDescriptor {
-	return file_job_proto_enumTypes[6].Descriptor()
+	return file_job_proto_enumTypes[7].Descriptor()
 }
 
 func (StepNumber) Type() protoreflect.EnumType {
-	return &file_job_proto_enumTypes[6]
+	return &file_job_proto_enumTypes[7]
 }
 
 func (x StepNumber) Number() protoreflect.EnumNumber {
@@ -446,7 +523,7 @@ func (x StepNumber) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use StepNumber.Descriptor instead.
 func (StepNumber) EnumDescriptor() ([]byte, []int) {
-	return file_job_proto_rawDescGZIP(), []int{6}
+	return file_job_proto_rawDescGZIP(), []int{7}
 }
 
 // One generic resource asked for, `gpu[:type]:count`.
@@ -3362,7 +3439,22 @@ const file_job_proto_rawDesc = "" +
 	"\bOpenMode\x12\x10\n" +
 	"\fOPEN_DEFAULT\x10\x00\x12\x11\n" +
 	"\rOPEN_TRUNCATE\x10\x01\x12\x0f\n" +
-	"\vOPEN_APPEND\x10\x02*\xb9\x01\n" +
+	"\vOPEN_APPEND\x10\x02*\xfd\x01\n" +
+	"\bMailType\x12\x0e\n" +
+	"\n" +
+	"MAIL_NEVER\x10\x00\x12\x0e\n" +
+	"\n" +
+	"MAIL_BEGIN\x10\x01\x12\f\n" +
+	"\bMAIL_END\x10\x02\x12\r\n" +
+	"\tMAIL_FAIL\x10\x04\x12\x10\n" +
+	"\fMAIL_REQUEUE\x10\b\x12\x13\n" +
+	"\x0fMAIL_TIME_LIMIT\x10\x10\x12\x16\n" +
+	"\x12MAIL_TIME_LIMIT_90\x10 \x12\x16\n" +
+	"\x12MAIL_TIME_LIMIT_80\x10@\x12\x17\n" +
+	"\x12MAIL_TIME_LIMIT_50\x10\x80\x01\x12\x13\n" +
+	"\x0eMAIL_STAGE_OUT\x10\x80\x02\x12\x15\n" +
+	"\x10MAIL_ARRAY_TASKS\x10\x80\x04\x12\x18\n" +
+	"\x13MAIL_INVALID_DEPEND\x10\x80\b*\xb9\x01\n" +
 	"\tBaseState\x12\v\n" +
 	"\aPENDING\x10\x00\x12\v\n" +
 	"\aRUNNING\x10\x01\x12\r\n" +
@@ -3421,58 +3513,59 @@ func file_job_proto_rawDescGZIP() []byte {
 	return file_job_proto_rawDescData
 }
 
-var file_job_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_job_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
 var file_job_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_job_proto_goTypes = []any{
 	(MemKind)(0),        // 0: muster.MemKind
 	(Exclusive)(0),      // 1: muster.Exclusive
 	(OpenMode)(0),       // 2: muster.OpenMode
-	(BaseState)(0),      // 3: muster.BaseState
-	(StateFlag)(0),      // 4: muster.StateFlag
-	(RunStage)(0),       // 5: muster.RunStage
-	(StepNumber)(0),     // 6: muster.StepNumber
-	(*GresRequest)(nil), // 7: muster.GresRequest
-	(*JobSpec)(nil),     // 8: muster.JobSpec
-	(*ContentRef)(nil),  // 9: muster.ContentRef
-	(*Rlimit)(nil),      // 10: muster.Rlimit
-	(*GresAlloc)(nil),   // 11: muster.GresAlloc
-	(*NodeAlloc)(nil),   // 12: muster.NodeAlloc
-	(*JobState)(nil),    // 13: muster.JobState
-	(*Usage)(nil),       // 14: muster.Usage
-	(*StepState)(nil),   // 15: muster.StepState
-	(*StepNodeEnd)(nil), // 16: muster.StepNodeEnd
-	(*RunRecord)(nil),   // 17: muster.RunRecord
-	(*Derived)(nil),     // 18: muster.Derived
-	(*JobInfo)(nil),     // 19: muster.JobInfo
+	(MailType)(0),       // 3: muster.MailType
+	(BaseState)(0),      // 4: muster.BaseState
+	(StateFlag)(0),      // 5: muster.StateFlag
+	(RunStage)(0),       // 6: muster.RunStage
+	(StepNumber)(0),     // 7: muster.StepNumber
+	(*GresRequest)(nil), // 8: muster.GresRequest
+	(*JobSpec)(nil),     // 9: muster.JobSpec
+	(*ContentRef)(nil),  // 10: muster.ContentRef
+	(*Rlimit)(nil),      // 11: muster.Rlimit
+	(*GresAlloc)(nil),   // 12: muster.GresAlloc
+	(*NodeAlloc)(nil),   // 13: muster.NodeAlloc
+	(*JobState)(nil),    // 14: muster.JobState
+	(*Usage)(nil),       // 15: muster.Usage
+	(*StepState)(nil),   // 16: muster.StepState
+	(*StepNodeEnd)(nil), // 17: muster.StepNodeEnd
+	(*RunRecord)(nil),   // 18: muster.RunRecord
+	(*Derived)(nil),     // 19: muster.Derived
+	(*JobInfo)(nil),     // 20: muster.JobInfo
 }
 var file_job_proto_depIdxs = []int32{
 	0,  // 0: muster.JobSpec.mem_kind:type_name -> muster.MemKind
-	7,  // 1: muster.JobSpec.gres_per_node:type_name -> muster.GresRequest
-	7,  // 2: muster.JobSpec.gres_per_job:type_name -> muster.GresRequest
-	7,  // 3: muster.JobSpec.gres_per_task:type_name -> muster.GresRequest
-	7,  // 4: muster.JobSpec.gres_per_socket:type_name -> muster.GresRequest
+	8,  // 1: muster.JobSpec.gres_per_node:type_name -> muster.GresRequest
+	8,  // 2: muster.JobSpec.gres_per_job:type_name -> muster.GresRequest
+	8,  // 3: muster.JobSpec.gres_per_task:type_name -> muster.GresRequest
+	8,  // 4: muster.JobSpec.gres_per_socket:type_name -> muster.GresRequest
 	1,  // 5: muster.JobSpec.exclusive:type_name -> muster.Exclusive
 	2,  // 6: muster.JobSpec.open_mode:type_name -> muster.OpenMode
-	9,  // 7: muster.JobSpec.script:type_name -> muster.ContentRef
-	9,  // 8: muster.JobSpec.environment:type_name -> muster.ContentRef
-	10, // 9: muster.JobSpec.rlimits:type_name -> muster.Rlimit
-	11, // 10: muster.NodeAlloc.gres:type_name -> muster.GresAlloc
-	5,  // 11: muster.NodeAlloc.stage:type_name -> muster.RunStage
-	3,  // 12: muster.JobState.state:type_name -> muster.BaseState
-	12, // 13: muster.JobState.alloc:type_name -> muster.NodeAlloc
-	3,  // 14: muster.JobState.ending_as:type_name -> muster.BaseState
-	14, // 15: muster.JobState.usage:type_name -> muster.Usage
-	3,  // 16: muster.StepState.state:type_name -> muster.BaseState
-	12, // 17: muster.StepState.alloc:type_name -> muster.NodeAlloc
-	14, // 18: muster.StepState.usage:type_name -> muster.Usage
-	16, // 19: muster.StepState.node_ends:type_name -> muster.StepNodeEnd
-	8,  // 20: muster.RunRecord.spec:type_name -> muster.JobSpec
-	13, // 21: muster.RunRecord.state:type_name -> muster.JobState
-	15, // 22: muster.RunRecord.steps:type_name -> muster.StepState
-	8,  // 23: muster.JobInfo.spec:type_name -> muster.JobSpec
-	13, // 24: muster.JobInfo.state:type_name -> muster.JobState
-	18, // 25: muster.JobInfo.derived:type_name -> muster.Derived
-	15, // 26: muster.JobInfo.steps:type_name -> muster.StepState
+	10, // 7: muster.JobSpec.script:type_name -> muster.ContentRef
+	10, // 8: muster.JobSpec.environment:type_name -> muster.ContentRef
+	11, // 9: muster.JobSpec.rlimits:type_name -> muster.Rlimit
+	12, // 10: muster.NodeAlloc.gres:type_name -> muster.GresAlloc
+	6,  // 11: muster.NodeAlloc.stage:type_name -> muster.RunStage
+	4,  // 12: muster.JobState.state:type_name -> muster.BaseState
+	13, // 13: muster.JobState.alloc:type_name -> muster.NodeAlloc
+	4,  // 14: muster.JobState.ending_as:type_name -> muster.BaseState
+	15, // 15: muster.JobState.usage:type_name -> muster.Usage
+	4,  // 16: muster.StepState.state:type_name -> muster.BaseState
+	13, // 17: muster.StepState.alloc:type_name -> muster.NodeAlloc
+	15, // 18: muster.StepState.usage:type_name -> muster.Usage
+	17, // 19: muster.StepState.node_ends:type_name -> muster.StepNodeEnd
+	9,  // 20: muster.RunRecord.spec:type_name -> muster.JobSpec
+	14, // 21: muster.RunRecord.state:type_name -> muster.JobState
+	16, // 22: muster.RunRecord.steps:type_name -> muster.StepState
+	9,  // 23: muster.JobInfo.spec:type_name -> muster.JobSpec
+	14, // 24: muster.JobInfo.state:type_name -> muster.JobState
+	19, // 25: muster.JobInfo.derived:type_name -> muster.Derived
+	16, // 26: muster.JobInfo.steps:type_name -> muster.StepState
 	27, // [27:27] is the sub-list for method output_type
 	27, // [27:27] is the sub-list for method input_type
 	27, // [27:27] is the sub-list for extension type_name
@@ -3490,7 +3583,7 @@ func file_job_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_job_proto_rawDesc), len(file_job_proto_rawDesc)),
-			NumEnums:      7,
+			NumEnums:      8,
 			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
