@@ -17,6 +17,17 @@ type Shape struct {
 	Conf string
 }
 
+// common are the lines of slurm.conf that all configurations share.
+const common = `ClusterName=muster
+ReturnToService=1
+JobAcctGatherFrequency=1
+AccountingStoreFlags=job_comment
+KillWait=1
+InactiveLimit=0
+MinJobAge=300
+SlurmdTimeout=60
+`
+
 // shapes: node1..node4 stand for one machine, so more is declared than is there
 // (SlurmdParameters=config_overrides).
 //
@@ -26,12 +37,8 @@ type Shape struct {
 var shapes = map[string]Shape{
 	"base": {
 		Nodes: 4, CPUs: 16, Threads: 1, Memory: 16000, GPUs: 8, GPUType: "tesla",
-		Conf: `DefMemPerCPU=100
+		Conf: common + `DefMemPerCPU=100
 MaxArraySize=1001
-KillWait=1
-InactiveLimit=0
-MinJobAge=300
-SlurmdTimeout=60
 PartitionName=debug Nodes=node[1-4] Default=YES MaxTime=INFINITE State=UP
 PartitionName=short Nodes=node[1-2] MaxTime=30 DefaultTime=10 State=UP
 PartitionName=other Nodes=node[3-4] MaxTime=INFINITE MaxNodes=1 State=UP
@@ -40,10 +47,7 @@ PartitionName=stopped Nodes=node4 MaxTime=INFINITE State=DOWN
 	},
 	"threads": {
 		Nodes: 2, CPUs: 8, Threads: 2, Memory: 4000,
-		Conf: `KillWait=1
-InactiveLimit=0
-SlurmdTimeout=60
-PartitionName=debug Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
+		Conf: common + `PartitionName=debug Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
 `,
 	},
 }

@@ -33,20 +33,19 @@ func (c *Cluster) writeConfig() error {
 func (c *Cluster) slurmConf(host string) string {
 	var b strings.Builder
 	d := c.cfg.Dir
-	fmt.Fprintf(&b, "ClusterName=muster\nSlurmctldHost=%s(127.0.0.1)\nSlurmctldPort=%d\n", host, c.ports.ctld)
+	fmt.Fprintf(&b, "SlurmctldHost=%s(127.0.0.1)\nSlurmctldPort=%d\n", host, c.ports.ctld)
 	fmt.Fprintf(&b, "SlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\nAuthInfo=socket=%s\n", c.mungeSocket())
 	fmt.Fprintf(&b, "StateSaveLocation=%s/state\nSlurmdSpoolDir=%s/spool/%%n\n", d, d)
 	fmt.Fprintf(&b, "SlurmctldPidFile=%s/slurmctld.pid\nSlurmdPidFile=%s/slurmd.%%n.pid\n", d, d)
 	fmt.Fprintf(&b, "SlurmctldLogFile=%s/log/slurmctld.log\nSlurmdLogFile=%s/log/slurmd.%%n.log\n", d, d)
 	b.WriteString("ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/linux\n")
-	b.WriteString("JobAcctGatherFrequency=1\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n")
-	b.WriteString("SlurmdParameters=config_overrides\nReturnToService=1\nMpiDefault=none\nSwitchType=switch/none\n")
+	b.WriteString("SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n")
+	b.WriteString("SlurmdParameters=config_overrides\nMpiDefault=none\nSwitchType=switch/none\n")
 	// The newest release's defaults where 22.05 had others.
 	b.WriteString("PriorityType=priority/multifactor\nSchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1\n")
 	fmt.Fprintf(&b, "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=%d\nAccountingStoragePass=%s\n", c.ports.dbd, c.mungeSocket())
-	b.WriteString("AccountingStoreFlags=job_comment\nAccountingStorageTRES=gres/gpu\n")
 	if c.cfg.GPUs > 0 {
-		b.WriteString("GresTypes=gpu\n")
+		b.WriteString("AccountingStorageTRES=gres/gpu\nGresTypes=gpu\n")
 	}
 	gres := ""
 	if c.cfg.GPUs > 0 {
