@@ -1,0 +1,90 @@
+package api
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"muster/internal/controller"
+	"muster/internal/model"
+	"muster/internal/wire"
+)
+
+// pageBytes is about how much of a list travels in one message.
+const pageBytes = 256 << 10
+
+// Jobs streams the jobs that are selected, in pages.
+func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) error {
+	v, c := s.Core.View(), caller(stream.Context())
+	sel, err := newSelection(r.Select, v)
+	if err != nil {
+		return stream.Send(&wire.JobsPage{Refusal: refusal(codeInvalidNode, err.Error())})
+	}
+	p := &jobPages{stream: stream, now: s.Clock().Unix()}
+	m := newMask(r)
+	found := sel.jobs(v, func(j *controller.JobView) bool {
+		if !s.Policy.MaySeeJob(c, j.Spec.Uid, j.Spec.Account) {
+			return true
+		}
+		p.err = p.add(s.jobInfo(v, j, m, r))
+		return p.err == nil
+	})
+	if p.err != nil {
+		return p.err
+	}
+	if !found && len(sel.sel.Jobs) == 1 {
+		return stream.Send(&wire.JobsPage{Refusal: refusal(codeInvalidJob, textInvalidJob)})
+	}
+	return p.flush(true)
+}
+
+func (s *Server) jobInfo(v *controller.View, j *controller.JobView, m mask, r *wire.JobsRequest) *wire.JobInfo {
+	info := &wire.JobInfo{}
+	info.Spec, info.State = m.apply(j.Spec, j.State)
+	if j.State.State == wire.BaseState_PENDING {
+		info.Derived = v.Derived(j)
+	}
+	if r.WithSteps {
+		info.Steps = v.Steps(j.State.Key)
+	}
+	return info
+}
+
+// jobPages cuts a list of jobs into messages.
+type jobPages struct {
+	stream wire.DRPCCtld_JobsStream
+	page   []*wire.JobInfo
+	size   int
+	now    int64
+	err    error
+	sent   bool
+}
+
+func (p *jobPages) add(j *wire.JobInfo) error {
+	p.page = append(p.page, j)
+	p.size += proto.Size(j)
+	if p.size < pageBytes {
+		return nil
+	}
+	return p.flush(false)
+}
+
+// flush sends what is there; the last page is sent even when it is empty and
+// the only one, since it carries the time.
+func (p *jobPages) flush(last bool) error {
+	if len(p.page) == 0 && (!last || p.sent) {
+		return nil
+	}
+	err := p.stream.Send(&wire.JobsPage{Jobs: p.page, Now: p.now})
+	p.page, p.size, p.sent = nil, 0, true
+	return err
+}
+
+// jobsOf lists the jobs that a reference names.
+func jobsOf(v *controller.View, ref *wire.JobRef) []*controller.JobView {
+	var out []*controller.JobView
+	for j := range v.Lookup(ref.JobId) {
+		if model.Matches(ref, j.State) {
+			out = append(out, j)
+		}
+	}
+	return out
+}

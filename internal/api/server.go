@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"storj.io/drpc/drpcerr"
+	"storj.io/drpc/drpcmanager"
+	"storj.io/drpc/drpcmux"
+	"storj.io/drpc/drpcserver"
+	"storj.io/drpc/drpcwire"
+
+	"muster/internal/auth"
+	"muster/internal/auth/access"
+	"muster/internal/controller"
+	"muster/internal/users"
+	"muster/internal/wire"
+)
+
+// maxMessage bounds one message: a script of 4 MiB with an environment of 2 MiB
+// fits many times.
+const maxMessage = 64 << 20
+
+// Accounting is what the edge reads from the store.
+type Accounting interface {
+	// History yields ended runs in the order of their keys.
+	History(ctx context.Context, q *wire.HistoryRequest, each func(*wire.RunRecord) error) error
+	Content(ctx context.Context, uid uint32, hash []byte) ([]byte, error)
+	// Request finds the answer that a request got before.
+	Request(ctx context.Context, id string, uid uint32) (reply []byte, found bool, err error)
+}
+
+// Core is what the edge needs of the controller.
+type Core interface {
+	Do(ctx context.Context, ev controller.Event) (any, error)
+	Post(ev controller.Event)
+	View() *controller.View
+	Next(ctx context.Context, v *controller.View) (*controller.View, error)
+}
+
+// Admin carries out what an administrator asks of the process itself.
+type Admin interface {
+	// Reconfigure reads and checks the files and puts them in force.
+	Reconfigure(ctx context.Context, actor controller.Actor, id string) (*wire.AdminReply, error)
+	Shutdown()
+	// ShowConfig is `scontrol show config`.
+	ShowConfig() (conf, cgroup []*wire.KeyValue)
+	// ConfFiles are the files for configless hosts.
+	ConfFiles() (hash string, files []*wire.ConfFile)
+}
+
+// Options are what a server is made of.
+type Options struct {
+	Core       Core
+	Accounting Accounting
+	Admin      Admin
+	Users      *users.Resolver
+	Policy     access.Policy
+	Log        *slog.Logger
+	Clock      func() time.Time
+
+	Sign        func(payload []byte) *wire.Signed // launch orders and step credentials
+	IssueNode   func(csr []byte, node string, uid, gid uint32) ([]byte, error)
+	ClusterName string
+	Controllers []string
+	Version     string
+	Host        string
+	ConfHash    func() string
+	Heartbeat   time.Duration // between a node's reports of its load
+	NodeTimeout time.Duration // silence after which a node does not respond
+	MaxScript   int           // bytes
+	Hooks       Hooks
+	Mail        MailSettings
+	PrologFlags PrologFlags
+}
+
+// PrologFlags are those that shape a launch.
+type PrologFlags struct{ Alloc, Contain bool }
+
+// Server answers connections.
+type Server struct {
+	Options
+	sessions sessions
+	contents contentCache
+	hooks    hookRunner
+	mail     mailer
+	pass     passStats
+	started  time.Time
+	lead     leadState
+	conns    sync.WaitGroup
+}
+
+// leadState is what is known of the lead; it is set when it is taken.
+type leadState struct {
+	sync.Mutex
+	term       uint64
+	clusterID  string
+	generation uint64
+	away       bool // the database does not answer
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	s := &Server{Options: o, started: o.Clock()}
+	s.sessions.byNode = map[string]*session{}
+	s.contents.init(contentCacheBytes)
+	s.hooks.init(s)
+	s.mail.init(o.Mail, o.Log)
+	return s
+}
+
+// SetLead tells which lead nodes are to obey.
+func (s *Server) SetLead(term, generation uint64, clusterID string) {
+	s.lead.Lock()
+	defer s.lead.Unlock()
+	s.lead.term, s.lead.generation, s.lead.clusterID = term, generation, clusterID
+}
+
+// SetDatabaseAway tells whether PostgreSQL answers, for ping and messages.
+func (s *Server) SetDatabaseAway(away bool) {
+	s.lead.Lock()
+	defer s.lead.Unlock()
+	s.lead.away = away
+}
+
+func (s *Server) currentLead() (term, generation uint64, clusterID string, away bool) {
+	s.lead.Lock()
+	defer s.lead.Unlock()
+	return s.lead.term, s.lead.generation, s.lead.clusterID, s.lead.away
+}
+
+// Serve accepts connections until ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener, cfg auth.ServerConfig) error {
+	mux := drpcmux.New()
+	if err := errors.Join(wire.DRPCRegisterCtld(mux, s), wire.DRPCRegisterNodeSession(mux, s)); err != nil {
+		return err
+	}
+	srv := drpcserver.NewWithOptions(mux, drpcserver.Options{
+		Manager: drpcmanager.Options{Reader: drpcwire.ReaderOptions{MaximumBufferSize: maxMessage}},
+	})
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	defer s.conns.Wait()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		s.conns.Go(func() { s.serveOne(ctx, srv, conn, cfg) })
+	}
+}
+
+func (s *Server) serveOne(ctx context.Context, srv *drpcserver.Server, conn net.Conn, cfg auth.ServerConfig) {
+	ready, id, err := auth.ServerConn(ctx, conn, cfg)
+	if err != nil {
+		s.Log.Warn("connection refused", "err", err)
+		return
+	}
+	defer ready.Close()
+	_ = srv.ServeOne(withIdentity(ctx, id), ready) // how a client went away is its own affair
+}
+
+type identityKey struct{}
+
+func withIdentity(ctx context.Context, id auth.Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
+}
+
+// caller is who sent the request; every connection has been authenticated.
+func caller(ctx context.Context) access.Caller {
+	id, _ := ctx.Value(identityKey{}).(auth.Identity)
+	return access.Caller{ID: id}
+}
+
+// actor is the caller as the reducer needs to know him.
+func (s *Server) actor(ctx context.Context) controller.Actor {
+	c := caller(ctx)
+	return controller.Actor{UID: c.ID.UID, Operator: s.Policy.MayOperate(c), Admin: s.Policy.MayAdmin(c)}
+}
+
+// head makes the common part of a request's event.
+func (s *Server) head(ctx context.Context, requestID []byte) controller.Head {
+	return controller.Head{Actor: s.actor(ctx), ID: string(requestID)}
+}
+
+// tryAgain is the RPC error that makes a client ask again.
+func tryAgain(why string) error {
+	return drpcerr.WithCode(errors.New(why), uint64(wire.RpcCode_RPC_TRY_AGAIN))
+}
+
+// do sends a request to the reducer and returns its reply as T.
+func do[T any](ctx context.Context, s *Server, ev controller.Event) (T, error) {
+	reply, err := s.Core.Do(ctx, ev)
+	if err != nil {
+		var none T
+		if errors.Is(err, controller.ErrTryAgain) {
+			return none, tryAgain(err.Error())
+		}
+		return none, err
+	}
+	return reply.(T), nil
+}
+
+func refusal(code uint32, message string) *wire.Refusal {
+	return &wire.Refusal{Code: code, Message: message}
+}
+
+// Slurm's error numbers and words that the edge gives out itself.
+const (
+	codeInvalidPartition = 2000
+	codeAccessDenied     = 2002
+	codeInvalidJob       = 2017
+	codeInvalidNode      = 2018
+	codeInvalidUser      = 2010
+	codeBadScript        = 2100
+
+	textInvalidJob      = "Invalid job id specified"
+	textAccessDenied    = "Access/permission denied"
+	textInvalidNode     = "Invalid node name specified"
+	textInvalidPart     = "Invalid partition name specified"
+	textNotYetSupported = "not supported yet: "
+)
