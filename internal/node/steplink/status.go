@@ -1,0 +1,110 @@
+package steplink
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// A step's files in the folder of its run. The claim is made by whoever comes
+// first, the shepherd (with its process id) or a node daemon that gives the
+// step up; it holds the space for the end, and is renamed when that is in it.
+func claimPath(dir, name string) string { return filepath.Join(dir, name+".run") }
+func endPath(dir, name string) string   { return filepath.Join(dir, name+".end") }
+
+// SocketPath is where the shepherd of a step listens.
+func SocketPath(dir, name string) string { return filepath.Join(dir, name+".sock") }
+
+const statusSize = 2048
+
+// ErrClaimed says that a step already belongs to another.
+var ErrClaimed = errors.New("the step was already started or given up")
+
+// Claim is a claimed status file.
+type Claim struct {
+	file      *os.File
+	dir, name string
+}
+
+// NewClaim takes the step for this process and the space for its end.
+func NewClaim(dir, name string) (*Claim, error) {
+	if _, err := os.Lstat(endPath(dir, name)); err == nil {
+		return nil, ErrClaimed
+	}
+	file, err := os.OpenFile(claimPath(dir, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, ErrClaimed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claiming the step: %w", err)
+	}
+	block := make([]byte, statusSize)
+	copy(block, strconv.Itoa(os.Getpid())+"\n")
+	if _, err := file.Write(block); err != nil {
+		file.Close()
+		os.Remove(claimPath(dir, name))
+		return nil, fmt.Errorf("taking the space for the exit status in %s: %w", dir, err)
+	}
+	return &Claim{file: file, dir: dir, name: name}, nil
+}
+
+// Finish writes the end where it outlives a crash of the machine.
+func (c *Claim) Finish(end End) error {
+	const longest = statusSize - 256 // leaves room for the numbers
+	if len(end.Failure) > longest {
+		end.Failure = end.Failure[:longest]
+	}
+	body := Marshal(end)
+	block := make([]byte, 8, statusSize)
+	binary.BigEndian.PutUint32(block, uint32(len(body)))
+	binary.BigEndian.PutUint32(block[4:], crc32.ChecksumIEEE(body))
+	block = append(block, body...)
+	if _, err := c.file.WriteAt(block, 0); err != nil {
+		return fmt.Errorf("writing the exit status: %w", err)
+	}
+	if err := syscall.Fdatasync(int(c.file.Fd())); err != nil {
+		return fmt.Errorf("syncing the exit status: %w", err)
+	}
+	if err := os.Rename(claimPath(c.dir, c.name), endPath(c.dir, c.name)); err != nil {
+		return fmt.Errorf("naming the exit status: %w", err)
+	}
+	return c.file.Close()
+}
+
+// ReadEnd reads the end of a step. fs.ErrNotExist: it has not ended.
+func ReadEnd(dir, name string) (*End, error) {
+	data, err := os.ReadFile(endPath(dir, name))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) < 8 {
+		return nil, fmt.Errorf("%s: %w", endPath(dir, name), errShort)
+	}
+	size := binary.BigEndian.Uint32(data)
+	if uint64(size) > uint64(len(data)-8) || crc32.ChecksumIEEE(data[8:8+size]) != binary.BigEndian.Uint32(data[4:]) {
+		return nil, fmt.Errorf("%s: checksum does not match", endPath(dir, name))
+	}
+	end := new(End)
+	return end, Unmarshal(data[8:8+size], end)
+}
+
+// Claimer returns the process id in a claim. fs.ErrNotExist: nobody has
+// claimed the step.
+func Claimer(dir, name string) (int, error) {
+	data, err := os.ReadFile(claimPath(dir, name))
+	if err != nil {
+		return 0, err
+	}
+	for i, c := range data {
+		if c == '\n' {
+			return strconv.Atoi(string(data[:i]))
+		}
+	}
+	return 0, nil // claimed, and its writer was cut off
+}
