@@ -21,6 +21,11 @@ const (
 
 // Controller is the controller's key and certificate authority.
 type Controller struct {
+	// Cluster, set before ServerTLS, stands in the controller's certificate, so
+	// that a host without configuration files learns its cluster's name from the
+	// controller that it has verified (ClusterName).
+	Cluster string
+
 	key         ed25519.PrivateKey
 	certificate *x509.Certificate
 	now         func() time.Time

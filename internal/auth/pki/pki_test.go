@@ -120,6 +120,7 @@ func TestPublicFile(t *testing.T) {
 
 func TestServerIsVerified(t *testing.T) {
 	c, public := controller(t)
+	c.Cluster = "c1"
 	foreign, foreignPublic := controller(t)
 	serverTLS, err := c.ServerTLS()
 	require.NoError(t, err)
@@ -129,6 +130,7 @@ func TestServerIsVerified(t *testing.T) {
 	server, client, serverErr, clientErr := handshake(t, serverTLS, public.ClientTLS(ControllerName))
 	require.NoError(t, serverErr)
 	require.NoError(t, clientErr)
+	assert.Equal(t, "c1", ClusterName(client.ConnectionState()))
 	ours, err := auth.Binding(client)
 	require.NoError(t, err)
 	theirs, err := auth.Binding(server)

@@ -69,7 +69,7 @@ func (o *ownCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return nil, err
 	}
 	der, err := o.controller.issue(&x509.Certificate{
-		Subject:     pkix.Name{CommonName: ControllerName},
+		Subject:     o.controller.subject(),
 		DNSNames:    []string{ControllerName},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, public, serverLife)
@@ -79,6 +79,26 @@ func (o *ownCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	o.current = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 	o.renew = now.Add(serverLife / 2)
 	return o.current, nil
+}
+
+func (c *Controller) subject() pkix.Name {
+	name := pkix.Name{CommonName: ControllerName}
+	if c.Cluster != "" {
+		name.Organization = []string{c.Cluster}
+	}
+	return name
+}
+
+// ClusterName returns the cluster that a verified controller says it serves, or
+// nothing if it does not say.
+func ClusterName(state tls.ConnectionState) string {
+	if len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
+		return ""
+	}
+	if names := state.PeerCertificates[0].Subject.Organization; len(names) == 1 {
+		return names[0]
+	}
+	return ""
 }
 
 // ClientTLS is ParsePublic and its ClientTLS in one.
