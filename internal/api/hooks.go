@@ -2,18 +2,17 @@ package api
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
-	"sort"
 	"sync"
 	"time"
 
+	"muster/internal/conf"
 	"muster/internal/controller"
 )
 
 // Hooks are the controller's own programs for jobs. Each may be several
 // programs and globs.
 type Hooks struct {
+	Dir            string   // of slurm.conf; relative names stand below it
 	Prolog, Epilog []string // PrologSlurmctld, EpilogSlurmctld
 	Timeout        time.Duration
 }
@@ -71,16 +70,13 @@ func (h *hookRunner) run(hook controller.Hook) error {
 		programs, name = h.server.Hooks.Epilog, "epilog_slurmctld"
 	}
 	env := append(h.server.jobEnvironment(hook.Spec, hook.State), "SLURM_SCRIPT_CONTEXT="+name)
-	for _, pattern := range programs {
-		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			return fmt.Errorf("%s: no program matches %s", name, pattern)
-		}
-		sort.Strings(paths)
-		for _, p := range paths {
-			if err := runProgram(h.ctx, p, nil, env, h.server.Hooks.Timeout); err != nil {
-				return err
-			}
+	paths, err := conf.ExpandPrograms(h.server.Hooks.Dir, programs)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		if err := runProgram(h.ctx, p, nil, env, h.server.Hooks.Timeout); err != nil {
+			return err
 		}
 	}
 	return nil

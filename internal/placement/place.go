@@ -75,7 +75,9 @@ func (r *Request) choose(fits []fit, must int, o *Options) []fit {
 		return got
 	}
 	roomiest := slices.Clone(fits)
-	slices.SortStableFunc(roomiest[must:], func(a, b fit) int { return cmp.Compare(b.tasks, a.tasks) })
+	slices.SortStableFunc(roomiest[must:], func(a, b fit) int {
+		return cmp.Or(cmp.Compare(r.freeShares(b.n), r.freeShares(a.n)), cmp.Compare(b.tasks, a.tasks))
+	})
 	if got := r.prefix(roomiest, least, most); got != nil {
 		// Back into the order of preference.
 		slices.SortStableFunc(got[must:], func(a, b fit) int { return cmp.Compare(a.node, b.node) })
@@ -177,4 +179,13 @@ func (r *Request) shares(fits []fit) (shares [][]uint64, ok bool) {
 		}
 	}
 	return shares, true
+}
+
+// freeShares counts the free devices that the job-wide requests could use.
+func (r *Request) freeShares(n *Node) uint64 {
+	sum := uint64(0)
+	for _, g := range r.PerJob {
+		sum += gres.Available(n.Gres, g.Name, g.Type)
+	}
+	return sum
 }

@@ -160,6 +160,9 @@ func (p *pass) place(j *Job, part *Partition) (Reason, []*wire.NodeAlloc) {
 	}
 	opts := &p.snap.Opts.Options
 	req := placement.NewRequest(j.Spec, part.Info, opts)
+	if req.MinNodes > len(part.Nodes) {
+		return Reason{Code: "PartitionNodeLimit", Missing: "more nodes than the partition has"}, nil
+	}
 	if most := part.Info.MaxNodes; most != 0 && most != placement.Infinite && req.MinNodes > int(most) {
 		return Reason{Code: "PartitionNodeLimit", Missing: "more nodes than the partition allows"}, nil
 	} else if most != 0 && most != placement.Infinite {
@@ -246,31 +249,43 @@ const downText = "Nodes required for job are DOWN, DRAINED or reserved for jobs 
 
 // explain tells "not now" from "not while these nodes are away" from "never".
 func (p *pass) explain(req *placement.Request, w *window) Reason {
-	opts := &p.snap.Opts.Options
-	ifEmpty := func(pick func(nodeSets) []int) bool {
-		for _, alt := range w.alternatives {
-			set := pick(alt)
-			if len(set)+len(w.must) == 0 {
-				continue
-			}
-			empty := make([]Node, len(p.nodes))
-			for _, i := range append(slices.Clone(set), w.must...) {
-				empty[i] = p.nodes[i].Empty()
-			}
-			if placement.Place(req, empty, set, w.must, opts) != nil {
-				return true
-			}
-		}
-		return false
-	}
+	usable := func(n nodeSets) []int { return n.usable }
+	all := func(n nodeSets) []int { return n.all }
+	bare := *req
+	bare.MemKind, bare.Mem, bare.PerNode, bare.PerJob, bare.PerTask = wire.MemKind_MEM_NONE, 0, nil, nil, nil
 	switch {
-	case ifEmpty(func(n nodeSets) []int { return n.usable }):
+	case p.fitsEmpty(req, w, usable):
 		return Reason{Code: "Resources", Missing: "waiting for nodes, cores, memory or devices in use"}
-	case ifEmpty(func(n nodeSets) []int { return n.all }):
+	case p.fitsEmpty(req, w, all):
 		return Reason{Code: downText, Missing: "nodes that could hold it are down or drained"}
+	case len(w.must) == 0 && hasAny(w) && !p.fitsEmpty(&bare, w, all):
+		return Reason{Code: "PartitionConfig", Missing: "the partition's nodes have too few CPUs for it"}
 	default:
 		return Reason{Code: "BadConstraints", Missing: "no set of the partition's nodes can ever hold it"}
 	}
+}
+
+func hasAny(w *window) bool {
+	return slices.ContainsFunc(w.alternatives, func(n nodeSets) bool { return len(n.all) > 0 })
+}
+
+// fitsEmpty tells whether the request would fit if nothing were held on the
+// nodes that pick names.
+func (p *pass) fitsEmpty(req *placement.Request, w *window, pick func(nodeSets) []int) bool {
+	for _, alt := range w.alternatives {
+		set := pick(alt)
+		if len(set)+len(w.must) == 0 {
+			continue
+		}
+		empty := make([]Node, len(p.nodes))
+		for _, i := range append(slices.Clone(set), w.must...) {
+			empty[i] = p.nodes[i].Empty()
+		}
+		if placement.Place(req, empty, set, w.must, &p.snap.Opts.Options) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // WillRun answers "when could this job start" for --test-only: now, in the

@@ -1,0 +1,81 @@
+# `make demo` and `make test` do all of their own set-up.
+
+GO ?= go
+BUILD := build
+COMMANDS := sbatch srun squeue scancel sinfo scontrol sacct sdiag devcluster
+DAEMONS := ctld noded stepd sackd
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Slurm's names of the daemons, for scripts that expect them.
+ALIASES := slurmctld:ctld slurmd:noded slurmstepd:stepd
+
+export CGO_ENABLED ?= 0
+GOFLAGS_BUILD := -trimpath -ldflags=-s
+
+.PHONY: help
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
+
+.PHONY: build
+build: ## the commands in build/bin, the daemons in build/sbin
+	@mkdir -p $(BUILD)/bin $(BUILD)/sbin
+	$(GO) build $(GOFLAGS_BUILD) -o $(BUILD)/bin/ $(COMMANDS:%=./cmd/%)
+	$(GO) build $(GOFLAGS_BUILD) -o $(BUILD)/sbin/ $(DAEMONS:%=./cmd/%)
+	@for a in $(ALIASES); do ln -sf $${a#*:} $(BUILD)/sbin/$${a%:*}; done
+
+.PHONY: demo
+demo: setup build ## a cluster of 4 nodes with 8 GPUs each runs the examples
+	test/demo
+
+.PHONY: shell
+shell: setup build ## leave such a cluster up and open a shell in it
+	test/demo --shell
+
+.PHONY: test
+test: setup build ## every test that this machine can run
+	test/run
+
+.PHONY: test-race
+test-race: setup build ## the unit tests under the race detector
+	CGO_ENABLED=1 $(GO) test -race ./cmd/... ./internal/...
+
+.PHONY: lint
+lint: ## formatting, vet, staticcheck
+	@out=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for 10 seconds
+	test/fuzz 10s
+
+.PHONY: conformance
+conformance: setup build ## the cases against Debian's Slurm too; writes docs/conformance.md
+	test/conformance/run
+
+.PHONY: bench-slurm
+bench-slurm: setup build ## speed beside Debian's Slurm
+	test/bench/run
+
+.PHONY: proto
+proto: ## the Go files of internal/wire/*.proto
+	internal/wire/gen.sh
+
+.PHONY: verify
+verify: proto ## generated files are up to date
+	git diff --exit-code -- internal/wire
+
+.PHONY: setup
+setup: ## install the Debian packages that are missing (as root)
+	@test/setup
+
+.PHONY: install
+install: build ## into DESTDIR/PREFIX: bin/ and sbin/
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin
+	for c in $(filter-out devcluster,$(COMMANDS)); do install -m 755 $(BUILD)/bin/$$c $(DESTDIR)$(PREFIX)/bin/; done
+	for d in $(DAEMONS); do install -m 755 $(BUILD)/sbin/$$d $(DESTDIR)$(PREFIX)/sbin/; done
+	for a in $(ALIASES); do ln -sf $${a#*:} $(DESTDIR)$(PREFIX)/sbin/$${a%:*}; done
+
+.PHONY: clean
+clean: ## what was built
+	rm -rf $(BUILD)
