@@ -55,8 +55,7 @@ func startMungedWithKey(t testing.TB, secret string) string {
 	cmd := exec.Command(program, "--foreground", "--key-file="+key, "--socket="+socket,
 		"--pid-file="+filepath.Join(dir, "pid"), "--log-file="+filepath.Join(dir, "log"), "--seed-file="+filepath.Join(dir, "seed"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, Pdeathsig: syscall.SIGTERM}
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -69,7 +68,7 @@ func startMungedWithKey(t testing.TB, secret string) string {
 		}
 		conn.Close()
 		return true
-	}, 10*time.Second, 5*time.Millisecond, "munged did not start: %s", complaint.String())
+	}, 10*time.Second, 5*time.Millisecond, "munged did not start")
 	return socket
 }
 
