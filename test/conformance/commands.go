@@ -171,9 +171,12 @@ func cmdAwait(s *session, ts *testscript.TestScript, _ bool, args []string) {
 func cmdAwaitAcct(s *session, ts *testscript.TestScript, _ bool, args []string) {
 	argv := expandArgs(s, ts, args, 2)
 	ts.Check(s.await("sacct to show "+argv[0]+" as "+argv[1], func() (bool, string, error) {
-		stdout, stderr, _, err := s.run("/", []string{"sacct", "-X", "-n", "-P", "-a", "-o", "state", "-j", argv[0]})
-		words := strings.Fields(string(stdout))
-		return len(words) > 0 && words[0] == argv[1], string(stdout) + string(stderr), err
+		stdout, stderr, _, err := s.run("/", []string{"sacct", "-X", "-n", "-P", "-a", "-o", "state,jobname", "-j", argv[0]})
+		// Slurm's database may know of a short job's end before it knows its
+		// name: such a record is not complete yet.
+		state, name, _ := strings.Cut(strings.TrimSpace(string(stdout)), "|")
+		state, _, _ = strings.Cut(state, " ")
+		return state == argv[1] && name != "allocation", string(stdout) + string(stderr), err
 	}))
 }
 

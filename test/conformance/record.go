@@ -20,6 +20,9 @@ var autoMasks = []struct {
 	put  string
 }{
 	{regexp.MustCompile(`Submitted batch job [0-9]+`), `Submitted batch job {{id}}`},
+	{regexp.MustCompile(`Job [0-9]+ to start`), `Job {{id}} to start`},
+	{regexp.MustCompile(`(SLURM_JOB_[UG]ID)=[0-9]+`), `$1={{int}}`},
+	{regexp.MustCompile(`\b(alice|bob)\([0-9]+\)`), `$1({{int}})`},
 	{regexp.MustCompile(`(AllocNode:Sid)=\S+`), `$1={{word}}`},
 	{regexp.MustCompile(`LastSchedEval=[^\n]+`), `LastSchedEval={{rest}}`},
 	{regexp.MustCompile(`AccrueTime=\S+`), `AccrueTime={{word}}`},

@@ -145,6 +145,7 @@ func (s *suite) script(t *testing.T, cluster *running, c Case) {
 				vars: map[string]string{"W": env.WorkDir},
 			}
 			env.Values["session"] = sess
+			env.Setenv("W", env.WorkDir)
 			env.Defer(sess.cleanUp)
 			return nil
 		},

@@ -9,6 +9,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // needed are the programs of the Debian packages that make up the oracle.
@@ -70,9 +72,10 @@ func (c *Cluster) makeFolders() error {
 			return fmt.Errorf("make the cluster's folder: %w", err)
 		}
 	}
-	// Slurm wants a file behind each device; what the file is does not matter.
+	// Slurm wants a device file for each GPU; what is behind it does not matter.
 	for i := range c.cfg.GPUs {
-		if err := os.WriteFile(filepath.Join(c.cfg.Dir, "dev", "gpu"+strconv.Itoa(i)), nil, 0o666); err != nil {
+		path := filepath.Join(c.cfg.Dir, "dev", "gpu"+strconv.Itoa(i))
+		if err := unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(195, uint32(i)))); err != nil {
 			return fmt.Errorf("make a device file: %w", err)
 		}
 	}

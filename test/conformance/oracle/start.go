@@ -83,7 +83,7 @@ func (c *Cluster) startMariaDB(ctx context.Context) error {
 	}
 	d, err := c.spawn("mariadbd", uid, gid, nil, bin, "--no-defaults", "--datadir="+data, "--socket="+data+"/sock",
 		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(c.ports.sql), "--pid-file="+data+"/pid", "--init-file="+initFile,
-		"--skip-name-resolve", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--innodb-lock-wait-timeout=900")
+		"--skip-name-resolve", "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--innodb-lock-wait-timeout=900")
 	if err != nil {
 		return err
 	}
