@@ -1,0 +1,7 @@
+// Package queue is squeue: what may be asked for, in which order jobs stand, and
+// how each is written.
+//
+// Rendering is a pure function from the controller's messages to bytes; only
+// run.go asks the controller. A query asks for no more fields of a job than its
+// format, its order and its filters need.
+package queue

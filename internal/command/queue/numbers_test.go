@@ -1,0 +1,121 @@
+package queue
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"muster/internal/wire"
+)
+
+func TestNumbersAreTheMessages(t *testing.T) {
+	spec := (&wire.JobSpec{}).ProtoReflect().Descriptor().Fields()
+	for n, name := range map[protoreflect.FieldNumber]string{
+		specName:            "name",
+		specUID:             "uid",
+		specGID:             "gid",
+		specUserName:        "user_name",
+		specGroupName:       "group_name",
+		specAccount:         "account",
+		specPartition:       "partition",
+		specQOS:             "qos",
+		specWCKey:           "wckey",
+		specReservation:     "reservation",
+		specComment:         "comment",
+		specAdminComment:    "admin_comment",
+		specSystemComment:   "system_comment",
+		specSubmitHost:      "submit_host",
+		specAllocSID:        "alloc_sid",
+		specBatch:           "batch",
+		specMinNodes:        "min_nodes",
+		specMaxNodes:        "max_nodes",
+		specNumTasks:        "num_tasks",
+		specCPUsPerTask:     "cpus_per_task",
+		specNtasksPerNode:   "ntasks_per_node",
+		specNtasksPerSocket: "ntasks_per_socket",
+		specNtasksPerCore:   "ntasks_per_core",
+		specSocketsPerNode:  "sockets_per_node",
+		specCoresPerSocket:  "cores_per_socket",
+		specThreadsPerCore:  "threads_per_core",
+		specMinCPUs:         "min_cpus",
+		specMemKind:         "mem_kind",
+		specMem:             "mem",
+		specTmpDisk:         "tmp_disk",
+		specCPUsPerGPU:      "cpus_per_gpu",
+		specExclusive:       "exclusive",
+		specOversubscribe:   "oversubscribe",
+		specCoreSpec:        "core_spec",
+		specConstraint:      "constraint",
+		specPrefer:          "prefer",
+		specNodelist:        "nodelist",
+		specExclude:         "exclude",
+		specContiguous:      "contiguous",
+		specLicenses:        "licenses",
+		specTimeMin:         "time_min",
+		specBegin:           "begin",
+		specDeadline:        "deadline",
+		specNice:            "nice",
+		specRequeue:         "requeue",
+		specReboot:          "reboot",
+		specWorkDir:         "work_dir",
+		specStdIn:           "std_in",
+		specStdOut:          "std_out",
+		specStdErr:          "std_err",
+		specCommand:         "command",
+		specArgv:            "argv",
+		specNetwork:         "network",
+		specProfile:         "profile",
+		specSwitches:        "switches",
+		specSwitchesWait:    "switches_wait",
+		specDelayBoot:       "delay_boot",
+		specTresBind:        "tres_bind",
+		specMCSLabel:        "mcs_label",
+		specContainer:       "container",
+		specTresPerJob:      "tres_per_job",
+		specTresPerNode:     "tres_per_node",
+		specTresPerTask:     "tres_per_task",
+		specTresPerSocket:   "tres_per_socket",
+		specThreadSpec:      "thread_spec",
+	} {
+		assert.Equal(t, name, string(spec.ByNumber(n).Name()))
+	}
+	state := (&wire.JobState{}).ProtoReflect().Descriptor().Fields()
+	for n, name := range map[protoreflect.FieldNumber]string{
+		stateJobID:         "job_id",
+		stateArrayJobID:    "array_job_id",
+		stateIsArrayTask:   "is_array_task",
+		stateArrayTaskID:   "array_task_id",
+		stateArrayPending:  "array_pending",
+		stateArrayThrottle: "array_throttle",
+		stateState:         "state",
+		stateFlags:         "flags",
+		stateRestarts:      "restarts",
+		stateSubmit:        "submit",
+		stateEligible:      "eligible",
+		stateAccrue:        "accrue",
+		stateStart:         "start",
+		stateEnd:           "end",
+		stateSuspendedAt:   "suspended_at",
+		stateSuspendedSecs: "suspended_secs",
+		stateTimeLimit:     "time_limit",
+		statePriority:      "priority",
+		stateReason:        "reason",
+		stateReasonText:    "reason_text",
+		stateExitStatus:    "exit_status",
+		stateDerivedExit:   "derived_exit_status",
+		statePartition:     "partition",
+		stateAlloc:         "alloc",
+		stateBatchHost:     "batch_host",
+		stateDependency:    "dependency",
+		stateLastResize:    "last_resize",
+		stateSluid:         "sluid",
+		stateNumCPUs:       "num_cpus",
+		stateNumNodes:      "num_nodes",
+		stateTresReq:       "tres_req",
+		stateTresAlloc:     "tres_alloc",
+		stateLastSchedEval: "last_sched_eval",
+	} {
+		assert.Equal(t, name, string(state.ByNumber(n).Name()))
+	}
+}
