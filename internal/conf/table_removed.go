@@ -1,0 +1,57 @@
+package conf
+
+// Parameters that some release since 20.11 knew and 26.05 does not, with what
+// replaced them. The first few still act, as they did in Slurm.
+var removedParams = [...]Param{
+	{"ControlMachine", KString, "", acts | restart | removed | hidden, "", "", "replaced by SlurmctldHost"},
+	{"ControlAddr", KString, "", acts | restart | removed | hidden, "", "", "replaced by SlurmctldHost=name(address)"},
+	{"BackupController", KString, "", acts | restart | removed | hidden, "", "", "replaced by a second SlurmctldHost line"},
+	{"BackupAddr", KString, "", acts | restart | removed | hidden, "", "", "replaced by a second SlurmctldHost=name(address) line"},
+
+	{"AccountingStorageLoc", KString, "", removed | hidden, "", "", "the database is named in muster.conf"},
+	{"AccountingStoreJobComment", KBool, "", acts | removed | hidden, "", "", "replaced by AccountingStoreFlags=job_comment"},
+	{"AcctGatherInfinibandType", KString, "", removed | hidden, "", "", "replaced by AcctGatherInterconnectType"},
+	{"BurstBufferParameters", KString, "", removed | hidden, "", "", "settings of burst buffers stand in burst_buffer.conf"},
+	{"CacheGroups", KBool, "", removed | hidden, "", "", "groups are looked up when they are needed"},
+	{"CheckpointType", KString, "", removed | hidden, "", "", "Slurm's checkpoint plugins are gone since 20.02"},
+	{"ChosLoc", KPath, "", removed | hidden, "", "", "gone from Slurm without replacement"},
+	{"CoreSpecPlugin", KString, "", removed | hidden, "", "", "gone since 24.05; CoreSpecCount and CpuSpecList of the nodes act without it"},
+	{"CryptoType", KString, "", removed | hidden, "", "", "replaced by CredType"},
+	{"DefaultStorageHost", KString, "", removed | hidden, "", "", "replaced by the AccountingStorage parameters"},
+	{"DefaultStorageLoc", KString, "", removed | hidden, "", "", "replaced by the AccountingStorage parameters"},
+	{"DefaultStoragePass", KString, "", removed | hidden | secret, "", "", "replaced by the AccountingStorage parameters"},
+	{"DefaultStoragePort", KInt, "", removed | hidden, "", "", "replaced by the AccountingStorage parameters"},
+	{"DefaultStorageType", KString, "", removed | hidden, "", "", "replaced by the AccountingStorage parameters"},
+	{"DefaultStorageUser", KString, "", removed | hidden, "", "", "replaced by the AccountingStorage parameters"},
+	{"DynAllocPort", KInt, "", removed | hidden, "", "", "gone from Slurm without replacement"},
+	{"ExtSensorsFreq", KSeconds, "0", removed | hidden, "", "", "gone since 23.11 without replacement"},
+	{"ExtSensorsType", KString, "ext_sensors/none", removed | hidden, "", "", "gone since 23.11 without replacement"},
+	{"FastSchedule", KInt, "1", acts | removed | hidden, "", "", "replaced by SlurmdParameters=config_overrides (FastSchedule=2)"},
+	{"GetEnvTimeout", KSeconds, "2", removed | hidden, "", "", "the login environment is fetched on the node, with a limit of its own"},
+	{"HealthCheckParameters", KString, "", removed | hidden, "", "", "replaced by HealthCheckNodeState"},
+	{"JobCheckpointDir", KPath, "", removed | hidden, "", "", "Slurm's checkpoint plugins are gone since 20.02"},
+	{"JobContainerPlugin", KString, "", removed | hidden, "", "", "replaced by NamespaceType"},
+	{"JobContainerType", KString, "job_container/none", removed | hidden, "", "", "replaced by NamespaceType"},
+	{"JobCredentialPrivateKey", KPath, "", removed | hidden, "", "", "step credentials are signed with the controller's own key"},
+	{"JobCredentialPublicCertificate", KPath, "", removed | hidden, "", "", "step credentials are signed with the controller's own key"},
+	{"KeepAliveTime", KSeconds, "", removed | hidden, "", "", "replaced by CommunicationParameters=keepalivetime"},
+	{"LaunchType", KString, "launch/slurm", removed | hidden, "", "", "srun always launches its own way"},
+	{"LayoutsPlugins", KString, "", removed | hidden, "", "", "Slurm's layouts framework is gone since 20.11"},
+	{"Layouts", KString, "", removed | hidden, "", "", "Slurm's layouts framework is gone since 20.11"},
+	{"MemLimitEnforce", KBool, "No", removed | hidden, "", "", "memory is held by cgroups (ConstrainRAMSpace in cgroup.conf)"},
+	{"MsgAggregationParams", KString, "", removed | hidden, "", "", "every node has its own session with the controller"},
+	{"PowerParameters", KString, "", removed | hidden, "", "", "gone since 24.05 without replacement"},
+	{"PowerPlugin", KString, "", removed | hidden, "", "", "gone since 24.05 without replacement"},
+	{"RoutePlugin", KString, "route/default", removed | hidden, "", "", "replaced by TopologyParam=RouteTree"},
+	{"SallocDefaultCommand", KString, "", removed | hidden, "", "", "replaced by LaunchParameters=use_interactive_step"},
+	{"SbcastParameters", KString, "", removed | hidden, "", "", "replaced by BcastParameters"},
+	{"SchedulerAuth", KString, "", removed | hidden, "", "", "external schedulers are gone from Slurm"},
+	{"SchedulerPort", KInt, "", removed | hidden, "", "", "external schedulers are gone from Slurm"},
+	{"SchedulerRootFilter", KInt, "", removed | hidden, "", "", "replaced by the partition attribute RootOnly"},
+	{"SlurmctldPlugstack", KString, "", removed | hidden, "", "", "gone since 24.05; Muster has no plugins"},
+	{"SlurmdPlugstack", KString, "", removed | hidden, "", "", "gone from Slurm; Muster has no plugins"},
+	{"SrunIOTimeout", KSeconds, "", removed | hidden, "", "", "replaced by EioTimeout"},
+}
+
+// lineKeys begin lines with attributes of their own.
+var lineKeys = [...]string{"NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "PowerAction", "Include"}
