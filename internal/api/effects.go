@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"muster/internal/auth/credential"
 	"muster/internal/controller"
 	"muster/internal/wire"
 )
@@ -73,7 +74,7 @@ func (s *Server) completeLaunch(ctx context.Context, ses *session, run *wire.Run
 		s.Core.Post(&controller.LaunchLost{Node: ses.node, Key: run.Key, Attempt: run.Attempt, Why: err.Error()})
 		return nil
 	}
-	return &wire.NodeOrder{Body: &wire.NodeOrder_Launch{Launch: s.Sign(payload)}}
+	return &wire.NodeOrder{Body: &wire.NodeOrder_Launch{Launch: s.Sign(credential.Launch, payload)}}
 }
 
 // contentPatiently reads a content, and asks again while the store does not

@@ -16,6 +16,7 @@ import (
 
 	"muster/internal/auth"
 	"muster/internal/auth/access"
+	"muster/internal/auth/credential"
 	"muster/internal/controller"
 	"muster/internal/users"
 	"muster/internal/wire"
@@ -75,11 +76,7 @@ type Options struct {
 	MaxScript   int           // bytes
 	Hooks       Hooks
 	Mail        MailSettings
-	PrologFlags PrologFlags
 }
-
-// PrologFlags are those that shape a launch.
-type PrologFlags struct{ Alloc, Contain bool }
 
 // Server answers connections.
 type Server struct {
@@ -112,6 +109,9 @@ func New(o Options) *Server {
 	s.mail.init(o.Mail, o.Log)
 	return s
 }
+
+// SetCore gives the server its controller, before it serves.
+func (s *Server) SetCore(c Core) { s.Core = c }
 
 // SetLead tells which lead nodes are to obey.
 func (s *Server) SetLead(term, generation uint64, clusterID string) {

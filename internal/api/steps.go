@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"muster/internal/auth/credential"
 	"muster/internal/controller"
 	"muster/internal/wire"
 )
@@ -23,7 +24,7 @@ func (s *Server) CreateStep(ctx context.Context, r *wire.StepRequest) (*wire.Ste
 		return nil, fmt.Errorf("step credential: %w", err)
 	}
 	reply := grant.Reply
-	if reply.Credential, err = proto.Marshal(s.Sign(payload)); err != nil {
+	if reply.Credential, err = proto.Marshal(s.Sign(credential.Step, payload)); err != nil {
 		return nil, fmt.Errorf("step credential: %w", err)
 	}
 	for _, n := range reply.Nodes {

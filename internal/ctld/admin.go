@@ -1,0 +1,83 @@
+package ctld
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+
+	"muster/internal/auth/pki"
+	"muster/internal/conf"
+	"muster/internal/controller"
+	"muster/internal/wire"
+)
+
+// Reconfigure reads the files anew, checks them whole, and puts them in force.
+// On an error nothing changes.
+func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id string) (*wire.AdminReply, error) {
+	next, err := conf.Load(d.opts.Conf)
+	if err != nil {
+		return nil, err
+	}
+	set, err := settings(next)
+	if err != nil {
+		return nil, err
+	}
+	old := d.config()
+	d.mu.Lock()
+	loop := d.loop
+	d.mu.Unlock()
+	reply, err := loop.Do(ctx, &controller.Reconfigure{Head: controller.Head{Actor: actor, ID: id}, Settings: set})
+	if err != nil {
+		return nil, err
+	}
+	answer := reply.(*wire.AdminReply)
+	if answer.Refusal != nil {
+		return answer, nil
+	}
+	d.mu.Lock()
+	d.conf = next
+	d.mu.Unlock()
+	for _, change := range conf.Diff(old, next).Changed {
+		d.log.Info("reconfigured", "parameter", change.Key)
+		if change.Restart {
+			answer.Messages = append(answer.Messages, change.Key+" takes effect when the daemons are restarted")
+		}
+	}
+	for _, n := range next.Notices {
+		d.log.Warn(n)
+	}
+	return answer, nil
+}
+
+// Shutdown ends this process in order.
+func (d *daemon) Shutdown() { d.stop() }
+
+// ShowConfig is what `scontrol show config` prints.
+func (d *daemon) ShowConfig() (params, cgroup []*wire.KeyValue) {
+	c := d.config()
+	for _, kv := range conf.ShowConfig(c) {
+		params = append(params, &wire.KeyValue{Key: kv.Key, Value: kv.Value})
+	}
+	for _, kv := range conf.ShowCgroup(c) {
+		cgroup = append(cgroup, &wire.KeyValue{Key: kv.Key, Value: kv.Value})
+	}
+	return params, cgroup
+}
+
+// confFiles are what a configless host needs besides slurm.conf, where they
+// exist. None of them is secret.
+var confFiles = []string{"slurm.conf", "gres.conf", "cgroup.conf", "topology.conf", pki.PublicFile}
+
+// ConfFiles are the files for configless hosts.
+func (d *daemon) ConfFiles() (hash string, files []*wire.ConfFile) {
+	c := d.config()
+	for _, name := range confFiles {
+		text, err := os.ReadFile(filepath.Join(c.Dir(), name))
+		if err != nil {
+			continue // it need not exist
+		}
+		files = append(files, &wire.ConfFile{Name: name, Content: bytes.Clone(text)})
+	}
+	return c.Hash, files
+}
