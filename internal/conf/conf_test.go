@@ -173,8 +173,8 @@ AccountingStoreJobComment=yes
 func TestEveryMistakeIsToldWithItsPlace(t *testing.T) {
 	got := failures(t, "slurm.conf", head+`SlurmctldProt=1
 KillWait=soon
-DefMemPerCPU=1
-DefMemPerNode=1
+MailDomain=""
+WaitTime=
 AuthType=auth/none
 SlurmdDebug=loud
 RequeueExit=300
@@ -191,7 +191,7 @@ ReturnToService=3
 	assert.ElementsMatch(t, []string{
 		`slurm.conf:3: unknown parameter "SlurmctldProt"; did you mean SlurmctldPort?`,
 		`slurm.conf:4: KillWait: wanted a number of seconds, found "soon"`,
-		`slurm.conf:5: DefMemPerNode and DefMemPerCPU exclude each other`,
+		`slurm.conf:6: WaitTime: the value is missing`,
 		`slurm.conf:7: AuthType: wanted one of auth/munge, auth/slurm, found "auth/none"`,
 		`slurm.conf:8: SlurmdDebug: wanted one of quiet fatal error info verbose debug debug2 debug3 debug4 debug5, found "loud"`,
 		`slurm.conf:9: RequeueExit: wanted exit codes between 0 and 255 or ranges of them, found "300"`,
@@ -220,6 +220,8 @@ SwitchType=switch/none
 MpiDefault=none
 KillWait=1
 KillWait=2
+DefMemPerCPU=1
+DefMemPerNode=2
 SchedulerParameters=bf_interval=5,defer,frobnicate
 FrontendName=x
 ExtSensorsType=ext_sensors/rrd
@@ -230,9 +232,10 @@ ExtSensorsType=ext_sensors/rrd
 		"slurm.conf:6: TreeWidth has no effect: every node has its own session with the controller",
 		"slurm.conf:7: TreeWidth stands here again (first at " + c.Path + ":6); this one counts",
 		"slurm.conf:11: KillWait stands here again (first at " + c.Path + ":10); this one counts",
-		"slurm.conf:12: SchedulerParameters: unknown option frobnicate; SchedulerParameters: bf_interval has no effect",
-		"slurm.conf:13: FrontendName has no effect: front-end mode is gone from Slurm since 25.05",
-		"slurm.conf:14: ExtSensorsType has no effect: gone since 23.11 without replacement",
+		"slurm.conf:14: SchedulerParameters: unknown option frobnicate; SchedulerParameters: without effect: bf_interval",
+		"slurm.conf:15: FrontendName has no effect: front-end mode is gone from Slurm since 25.05",
+		"slurm.conf:16: ExtSensorsType has no effect: gone since 23.11 without replacement",
+		"slurm.conf:12: DefMemPerCPU is not used, since DefMemPerNode is given",
 	}, notices(c))
 	assert.Equal(t, "2s", c.KillWait.String())
 	for _, n := range c.Notices {

@@ -215,7 +215,7 @@ func (c *Config) fillResources(r *raw) {
 	}
 }
 
-// memLimit reads the one of three parameters that is given.
+// memLimit reads the first of three parameters that is given.
 func (r *raw) memLimit(node, cpu, gpu string) MemLimit {
 	var out MemLimit
 	first := ""
@@ -227,7 +227,7 @@ func (r *raw) memLimit(node, cpu, gpu string) MemLimit {
 			continue
 		}
 		if first != "" {
-			r.errorf(r.pos(k.name), "%s and %s exclude each other", first, k.name)
+			r.noticef(r.pos(k.name), "%s is not used, since %s is given", k.name, first)
 			continue
 		}
 		first = k.name

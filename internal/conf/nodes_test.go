@@ -140,7 +140,6 @@ func TestPartitionMistakes(t *testing.T) {
 		"slurm.conf:9: partition e: MinNodes 3 is more than MaxNodes 2",
 		"slurm.conf:10: Alternate: partition nope is not defined",
 		"slurm.conf:11: NodeSet s needs Feature or Nodes",
-		"slurm.conf:12: DefMemPerNode and DefMemPerCPU exclude each other",
 	}, replacePath(failures(t, "slurm.conf", head+`NodeName=node[1-3]
 PartitionName=a Nodes=node[1,11]
 PartitionName=b MaxTime=1h
@@ -150,6 +149,5 @@ PartitionName=d State=UPP
 PartitionName=e MinNodes=3 MaxNodes=2
 PartitionName=f Alternate=nope
 NodeSet=s
-PartitionName=g DefMemPerCPU=1 DefMemPerNode=2
 `)))
 }

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -47,6 +48,9 @@ func cutValue(s string) (value, rest string, err error) {
 			return "", "", fmt.Errorf(`'"' is not closed`)
 		}
 		return s[1 : 1+end], s[2+end:], nil
+	}
+	if s == "" {
+		return "", "", errors.New("the value is missing")
 	}
 	if i := strings.IndexAny(s, " \t"); i >= 0 {
 		return s[:i], s[i:], nil

@@ -161,7 +161,7 @@ func (p *Param) checkOptions(value string) string {
 		out = append(out, fmt.Sprintf("%s: unknown option %s", p.Name, strings.Join(unknown, ", ")))
 	}
 	if len(inert) > 0 && p.Acts() {
-		out = append(out, fmt.Sprintf("%s: %s has no effect", p.Name, strings.Join(inert, ", ")))
+		out = append(out, fmt.Sprintf("%s: without effect: %s", p.Name, strings.Join(inert, ", ")))
 	}
 	return strings.Join(out, "; ")
 }

@@ -242,7 +242,7 @@ func (v valueReader) limit(key string, to *uint32) {
 	*to = m
 }
 
-// memLimit reads the one of three attributes that is given; 0 means no limit.
+// memLimit reads the first of three attributes that is given; 0 means no limit.
 func (v valueReader) memLimit(node, cpu, gpu string) MemLimit {
 	var out MemLimit
 	first := ""
@@ -255,7 +255,7 @@ func (v valueReader) memLimit(node, cpu, gpu string) MemLimit {
 			continue
 		}
 		if first != "" {
-			v.errorf(p.Pos, "%s and %s exclude each other", first, k.name)
+			v.noticef(p.Pos, "%s is not used, since %s is given", k.name, first)
 			continue
 		}
 		first = k.name
