@@ -86,6 +86,7 @@ func TestInclude(t *testing.T) {
 		"nodes.c", "NodeName=n[1-2]\n", "parts", "PartitionName=p Nodes=ALL\n")
 	assert.Len(t, c.Nodes, 2)
 	assert.Equal(t, []string{"n1", "n2"}, c.Partitions[0].NodeNames)
+	assert.Equal(t, []string{c.Path, c.Dir() + "/nodes.c", c.Dir() + "/parts"}, c.Files)
 
 	got := failures(t, "slurm.conf", head+"Include bad\nInclude none\nInclude\n", "bad", "\n\nNodName=x\n")
 	assert.Equal(t, `bad:3: unknown parameter "NodName"; did you mean NodeName?`, got[len(got)-1])
@@ -127,7 +128,7 @@ PrologEpilogTimeout=60
 EpilogTimeout=90
 Prolog=/a
 Prolog=b/*.sh
-PrologFlags=Alloc,Contain
+PrologFlags=Contain
 RequeueExit=1,3-5
 OverTimeLimit=UNLIMITED
 SlurmctldDebug=6
@@ -144,6 +145,7 @@ PrivateData=jobs,usage
 	assert.Equal(t, "1m30s", c.EpilogTimeout.String())
 	assert.Equal(t, []string{"/a", "b/*.sh"}, c.Prolog)
 	assert.True(t, c.PrologFlags.Has("contain"))
+	assert.True(t, c.PrologFlags.Has("Alloc"))
 	assert.Equal(t, []ExitRange{{1, 1}, {3, 5}}, c.RequeueExit)
 	assert.True(t, ExitMatches(c.RequeueExit, 4))
 	assert.False(t, ExitMatches(c.RequeueExit, 2))
@@ -320,4 +322,19 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestParseIDs(t *testing.T) {
+	got, err := ParseIDs("0,2-4")
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 2, 3, 4}, got)
+	for _, in := range []string{"a", "3-1", "-1", "1-", "99999"} {
+		_, err := ParseIDs(in)
+		assert.Error(t, err, in)
+	}
+}
+
+func TestMistakeOnADefaultLineIsToldOnce(t *testing.T) {
+	got := failures(t, "slurm.conf", head+"NodeName=DEFAULT Weight=x\nNodeName=a\nNodeName=b\n")
+	assert.Equal(t, []string{`slurm.conf:3: Weight: wanted a whole number, found "x"`}, got)
 }

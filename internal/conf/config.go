@@ -32,6 +32,7 @@ type Config struct {
 	Path    string
 	Hash    string   // equal where the files say the same
 	Notices []string // to be logged once
+	Files   []string // all that were read, the included ones too
 
 	Nodes      []NodeConf // in the order of the file
 	Partitions []PartitionConf
@@ -139,7 +140,8 @@ type Config struct {
 	JobAcctGatherFrequency   string
 	TrackWCKey               bool
 
-	raw *raw
+	raw    *raw
+	byName map[string]int // places in Nodes
 }
 
 // Dir is the folder that holds the files.
@@ -147,12 +149,11 @@ func (c *Config) Dir() string { return filepath.Dir(c.Path) }
 
 // Node finds a node by name.
 func (c *Config) Node(name string) (*NodeConf, bool) {
-	for i := range c.Nodes {
-		if c.Nodes[i].Name == name {
-			return &c.Nodes[i], true
-		}
+	i, ok := c.byName[name]
+	if !ok {
+		return nil, false
 	}
-	return nil, false
+	return &c.Nodes[i], true
 }
 
 // Partition finds a partition by name.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -124,18 +123,10 @@ func CheckPrivate(path string, info os.FileInfo, ownerUID int) error {
 		return fmt.Errorf("%s: the owner cannot be told", path)
 	}
 	if int(stat.Uid) != ownerUID {
-		return fmt.Errorf("%s may hold a password and must belong to %s, it belongs to %s: chown %s %s",
-			path, userName(ownerUID), userName(int(stat.Uid)), userName(ownerUID), path)
+		return fmt.Errorf("%s may hold a password and must belong to SlurmUser (uid %d), it belongs to uid %d: chown %d %s",
+			path, ownerUID, stat.Uid, ownerUID, path)
 	}
 	return nil
-}
-
-// userName is the local name of a uid, or its number.
-func userName(uid int) string {
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return u.Username
-	}
-	return strconv.Itoa(uid)
 }
 
 var musterParams = [...]Param{

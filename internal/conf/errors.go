@@ -36,14 +36,35 @@ func (e Errors) Error() string {
 type report struct {
 	errs    Errors
 	notices []string
+	files   []string // read, in order
+	told    map[string]bool
 }
 
 func (r *report) errorf(p Pos, format string, args ...any) {
-	r.errs = append(r.errs, &Error{p, fmt.Sprintf(format, args...)})
+	e := &Error{p, fmt.Sprintf(format, args...)}
+	if r.first(e.Error()) {
+		r.errs = append(r.errs, e)
+	}
 }
 
 func (r *report) noticef(p Pos, format string, args ...any) {
-	r.notices = append(r.notices, p.String()+": "+fmt.Sprintf(format, args...))
+	text := p.String() + ": " + fmt.Sprintf(format, args...)
+	if r.first(text) {
+		r.notices = append(r.notices, text)
+	}
+}
+
+// first tells whether a text is new: what stands on a DEFAULT line is met again with
+// every line that it serves.
+func (r *report) first(text string) bool {
+	if r.told[text] {
+		return false
+	}
+	if r.told == nil {
+		r.told = map[string]bool{}
+	}
+	r.told[text] = true
+	return true
 }
 
 // err is nil when nothing was wrong.

@@ -204,7 +204,9 @@ func (c *Config) fillResources(r *raw) {
 	c.DefCPUPerGPU = r.optionalNumber("DefCpuPerGPU")
 	c.ProctrackType = strings.ToLower(r.str("ProctrackType"))
 	for _, p := range r.list("TaskPlugin") {
-		c.TaskPlugin = append(c.TaskPlugin, strings.TrimPrefix(strings.ToLower(p), "task/"))
+		if p = strings.TrimPrefix(strings.ToLower(p), "task/"); p != "none" {
+			c.TaskPlugin = append(c.TaskPlugin, p)
+		}
 	}
 	c.TaskPluginParam = r.options("TaskPluginParam")
 	c.VSizeFactor = r.number("VSizeFactor")
@@ -252,7 +254,7 @@ func (c *Config) fillHooks(r *raw) {
 	c.EpilogSlurmctld = r.all("EpilogSlurmctld")
 	c.TaskProlog = r.str("TaskProlog")
 	c.TaskEpilog = r.str("TaskEpilog")
-	c.PrologFlags = r.options("PrologFlags")
+	c.PrologFlags = impliedAlloc(r.options("PrologFlags"))
 	both := Infinite
 	if r.given("PrologEpilogTimeout") && r.str("PrologEpilogTimeout") != "65534" {
 		both = r.seconds("PrologEpilogTimeout")
@@ -265,6 +267,16 @@ func (c *Config) fillHooks(r *raw) {
 	}
 	c.UnkillableStepProgram = r.str("UnkillableStepProgram")
 	c.UnkillableStepTimeout = r.seconds("UnkillableStepTimeout")
+}
+
+// impliedAlloc adds Alloc where another flag needs it.
+func impliedAlloc(flags Options) Options {
+	for _, f := range []string{"Contain", "NoHold", "X11", "RunInJob"} {
+		if flags.Has(f) && !flags.Has("Alloc") {
+			return append(flags, Option{Name: "Alloc"})
+		}
+	}
+	return flags
 }
 
 func (c *Config) fillAccounting(r *raw) {

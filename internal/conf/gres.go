@@ -155,6 +155,9 @@ func (c *Config) addGres(p Pos, a attrs, rep *report) {
 		rep.noticef(p, "gres %s is passed over: it is not in GresTypes of slurm.conf", g.Name)
 		return
 	}
+	if _, err := ParseIDs(g.Cores); err != nil {
+		rep.errorf(p, "Cores: %v", err)
+	}
 	g.Files = v.files("File")
 	g.Multiple = v.files("MultipleFiles")
 	g.readCount(v)

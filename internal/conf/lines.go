@@ -22,6 +22,7 @@ func readFile(path string, r *report) ([]line, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
+	r.files = append(r.files, path)
 	rd := lineReader{dir: filepath.Dir(path), report: r}
 	rd.add(path, data, 0)
 	return rd.lines, nil
@@ -77,6 +78,7 @@ func (rd *lineReader) include(p Pos, name string, depth int) {
 		rd.report.errorf(p, "Include: %v", err)
 		return
 	}
+	rd.report.files = append(rd.report.files, name)
 	rd.add(name, data, depth+1)
 }
 

@@ -60,7 +60,7 @@ func load(path string, client bool) (*Config, error) {
 		}
 	}
 	c.Hash = hex.EncodeToString(sum.Sum(nil))[:16]
-	c.Notices = rep.notices
+	c.Notices, c.Files = rep.notices, rep.files
 	if err := rep.err(); err != nil {
 		return nil, err
 	}

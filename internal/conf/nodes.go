@@ -60,8 +60,12 @@ func (c *Config) buildNodes(r *raw) {
 		}
 		c.addNodes(r, l, a.withDefaults(defaults), seen)
 	}
+	c.byName = make(map[string]int, len(c.Nodes))
+	for i := range c.Nodes {
+		c.byName[c.Nodes[i].Name] = i
+	}
 	c.buildNodeSets(r)
-	c.applyDownNodes(r, seen)
+	c.applyDownNodes(r)
 }
 
 func (c *Config) addNodes(r *raw, l attrLine, a attrs, seen map[string]Pos) {
@@ -147,6 +151,9 @@ func (c *Config) readNode(r *raw, l attrLine, a attrs) NodeConf {
 		}
 	}
 	n.readLayout(v, l)
+	if _, err := ParseIDs(n.CPUSpecList); err != nil {
+		r.errorf(a["cpuspeclist"].Pos, "CpuSpecList: %v", err)
+	}
 	if n.CoreSpecCount > 0 && n.CPUSpecList != "" {
 		r.errorf(l.Pos, "CoreSpecCount and CpuSpecList exclude each other")
 	}
@@ -210,15 +217,9 @@ func (n *NodeConf) readLayout(v valueReader, l attrLine) {
 }
 
 // applyDownNodes sets state and reason of nodes that DownNodes lines name.
-func (c *Config) applyDownNodes(r *raw, seen map[string]Pos) {
+func (c *Config) applyDownNodes(r *raw) {
 	known := []string{"DownNodes", "Reason", "State"}
 	defaults := attrs{}
-	byName := map[string]*NodeConf{}
-	if len(r.downNodes) > 0 {
-		for i := range c.Nodes {
-			byName[c.Nodes[i].Name] = &c.Nodes[i]
-		}
-	}
 	for _, l := range r.downNodes {
 		a := collect(l.pairs, known, "DownNodes", r.report)
 		if strings.EqualFold(l.name, "DEFAULT") {
@@ -235,9 +236,9 @@ func (c *Config) applyDownNodes(r *raw, seen map[string]Pos) {
 			r.errorf(l.Pos, "DownNodes: %v", err)
 		}
 		for _, name := range names {
-			n, ok := byName[name]
+			n, ok := c.Node(name)
 			if !ok {
-				r.errorf(l.Pos, "DownNodes: node %s is not defined%s", name, suggestNode(name, seen))
+				r.errorf(l.Pos, "DownNodes: node %s is not defined%s", name, suggestNode(name, r.nodeIndex(c)))
 				continue
 			}
 			n.State, n.Reason = state, reason

@@ -38,7 +38,6 @@ const (
 	hidden                   // not in `scontrol show config`
 	multi                    // may stand on several lines
 	removed                  // not in 26.05 any more
-	free                     // Words are not complete: others pass without notice
 )
 
 // Param describes one parameter of a configuration file. Words holds the known
@@ -133,9 +132,6 @@ func (p *Param) checkWord(value string) error {
 		}
 		words = append(words, w)
 	}
-	if p.is(free) {
-		return nil
-	}
 	return fmt.Errorf("wanted one of %s, found %q", strings.Join(words, ", "), value)
 }
 
@@ -146,12 +142,10 @@ func (p *Param) checkOptions(value string) string {
 	known := strings.Split(p.Words, "|")
 	var inert, unknown []string
 	for _, o := range parseOptions(value) {
-		name := strings.TrimPrefix(strings.TrimPrefix(o.Name, "No"), "no")
 		switch {
 		case containsFold(known, "*"+o.Name):
 		case containsFold(known, o.Name):
 			inert = append(inert, o.Name)
-		case containsFold(known, "*"+name) || containsFold(known, name) || p.is(free):
 		default:
 			unknown = append(unknown, o.Name)
 		}

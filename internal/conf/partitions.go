@@ -174,7 +174,7 @@ func (p *PartitionConf) readLimits(v valueReader) {
 	if p.MaxNodes < p.MinNodes {
 		v.errorf(p.Pos, "partition %s: MinNodes %d is more than MaxNodes %d", p.Name, p.MinNodes, p.MaxNodes)
 	}
-	if p.DefaultTime > p.MaxTime && p.DefaultTime != Unlimited {
+	if p.DefaultTime > p.MaxTime {
 		v.noticef(p.Pos, "partition %s: DefaultTime is more than MaxTime; MaxTime is taken", p.Name)
 		p.DefaultTime = p.MaxTime
 	}

@@ -42,7 +42,7 @@ var paramsAtoJ = [...]Param{
 	{"CliFilterParameters", KOptions, "", 0, "", "", oneScript},
 	{"CliFilterPlugins", KList, "", 0, "", "", oneScript},
 	{"ClusterName", KString, "", acts | restart, "", "", ""},
-	{"CommunicationParameters", KOptions, "", 0, "block_null_hash|disable_http|host_unreach_retry_count|DisableIPv4|EnableIPv6|getnameinfo_cache_timeout|keepaliveinterval|keepaliveprobes|keepalivetime|NoCtldInAddrAny|NoInAddrAny|NoAddrCache", "", "connections are kept and watched by Muster's own protocol"},
+	{"CommunicationParameters", KOptions, "", 0, "block_null_hash|disable_http|host_unreach_retry_count|DisableIPv4|EnableIPv6|getnameinfo_cache_timeout|keepaliveinterval|keepaliveprobes|keepalivetime|NoCtldInAddrAny|NoInAddrAny|NoAddrCache|CheckGhalQuiesce", "", "connections are kept and watched by Muster's own protocol"},
 	{"CompleteWait", KSeconds, "0", acts, "", " sec", ""},
 	{"CpuFreqDef", KString, "", 0, "", "", notYet},
 	{"CpuFreqGovernors", KList, "OnDemand,Performance,UserSpace", 0, "", "", notYet},

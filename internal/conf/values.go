@@ -127,6 +127,26 @@ func parseOptions(s string) Options {
 	return out
 }
 
+// ParseIDs reads a list of numbers such as the CPUs "0,2-5"; empty gives none.
+func ParseIDs(s string) ([]int, error) {
+	var out []int
+	for _, f := range splitList(s) {
+		lo, hi, isRange := strings.Cut(f, "-")
+		a, err := strconv.ParseUint(lo, 10, 16)
+		b := a
+		if err == nil && isRange {
+			b, err = strconv.ParseUint(hi, 10, 16)
+		}
+		if err != nil || b < a {
+			return nil, fmt.Errorf("wanted numbers and ranges such as 0,2-5, found %q", s)
+		}
+		for ; a <= b; a++ {
+			out = append(out, int(a))
+		}
+	}
+	return out, nil
+}
+
 // splitList splits at commas; empty elements are dropped.
 func splitList(s string) []string {
 	var out []string
