@@ -41,7 +41,7 @@ test-race: setup build ## the unit tests under the race detector
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck
-	@out=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
+	@out=$$(gofmt -l cmd internal test); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
@@ -70,11 +70,16 @@ setup: ## install the Debian packages that are missing (as root)
 	@test/setup
 
 .PHONY: install
-install: build ## into DESTDIR/PREFIX: bin/ and sbin/
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin
-	for c in $(filter-out devcluster,$(COMMANDS)); do install -m 755 $(BUILD)/bin/$$c $(DESTDIR)$(PREFIX)/bin/; done
-	for d in $(DAEMONS); do install -m 755 $(BUILD)/sbin/$$d $(DESTDIR)$(PREFIX)/sbin/; done
+install: build ## into DESTDIR/PREFIX: bin, sbin, systemd units, samples
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/share/doc/muster/examples
+	for c in $(filter-out devcluster,$(COMMANDS)); do install -m 755 $(BUILD)/bin/$$c $(DESTDIR)$(PREFIX)/bin/ || exit 1; done
+	for d in $(DAEMONS); do install -m 755 $(BUILD)/sbin/$$d $(DESTDIR)$(PREFIX)/sbin/ || exit 1; done
 	for a in $(ALIASES); do ln -sf $${a#*:} $(DESTDIR)$(PREFIX)/sbin/$${a%:*}; done
+	for u in etc/systemd/*.service; do \
+	    sed 's|/usr/local/|$(PREFIX)/|' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} && \
+	    chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
+	install -m 644 LICENSE README.md etc/*.conf $(DESTDIR)$(PREFIX)/share/doc/muster/
+	install -m 755 etc/examples/*.sh $(DESTDIR)$(PREFIX)/share/doc/muster/examples/
 
 .PHONY: clean
 clean: ## what was built
