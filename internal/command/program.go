@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 )
@@ -90,6 +91,20 @@ func (p *Program) Verbose(level int, format string, args ...any) {
 
 // Error writes a line that says what went wrong.
 func (p *Program) Error(format string, args ...any) { p.line("error: ", format, args) }
+
+// ErrorCode is the exit code of an error of the command itself.
+func (p *Program) ErrorCode() int {
+	if n, err := strconv.Atoi(p.Getenv("SLURM_EXIT_ERROR")); err == nil {
+		return n
+	}
+	return ExitError
+}
+
+// Failed is Error with the exit code that goes with it.
+func (p *Program) Failed(format string, args ...any) int {
+	p.Error(format, args...)
+	return p.ErrorCode()
+}
 
 // Fatal is Error for what ends the program; it returns the exit code.
 func (p *Program) Fatal(format string, args ...any) int {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -187,8 +188,8 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	}
 	config, err := c.remoteConfig()
 	if err != nil {
-		if socket != "" { // its owner is away, and this host can use no other
-			return nil, ErrConnect
+		if socket != "" || errors.Is(err, fs.ErrNotExist) && c.Conf.here() {
+			return nil, ErrConnect // this is its host, and it is away or was never started
 		}
 		return nil, err
 	}

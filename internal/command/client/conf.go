@@ -184,3 +184,19 @@ func (c *Conf) set(key, value string) {
 		}
 	}
 }
+
+// here tells whether a controller is meant to run on this host.
+func (c *Conf) here() bool {
+	name, err := os.Hostname()
+	short, _, _ := strings.Cut(name, ".")
+	for _, host := range c.Controllers {
+		switch host.Addr {
+		case "localhost", "127.0.0.1", "::1":
+			return true
+		}
+		if err == nil && (host.Name == name || host.Name == short) {
+			return true
+		}
+	}
+	return false
+}
