@@ -50,9 +50,6 @@ func TestPackageNames(t *testing.T) {
 // on which it was written.
 func TestTextIsOurOwn(t *testing.T) {
 	machine := []string{`(?m)(^|[\s"'=(])/work/`, `proxy\.golang\.org`, `sum\.golang\.org`, `registry\.npmjs\.org`, `index\.docker\.io`}
-	if abs, err := filepath.Abs(root); err == nil && strings.Count(abs, "/") > 1 {
-		machine = append(machine, regexp.QuoteMeta(abs)+`\b`)
-	}
 	for _, host := range moduleProxies(t) {
 		machine = append(machine, regexp.QuoteMeta(host))
 	}
@@ -76,5 +73,5 @@ func moduleProxies(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOPROXY").Output()
 	require.NoError(t, err)
-	return regexp.MustCompile(`[\w-]+(\.[\w-]+)+`).FindAllString(string(out), -1)
+	return regexp.MustCompile(`([\w-]+\.)+[a-z]{2,}`).FindAllString(string(out), -1)
 }
