@@ -15,11 +15,11 @@ func ExitText(status int32) string {
 	return strconv.Itoa(ExitCode(status)) + ":" + strconv.Itoa(ExitSignal(status))
 }
 
-// ExitTextAccounting is "code:signal" as sacct prints it: a code above 128 is
+// ExitTextAccounting is "code:signal" as sacct prints it: a code from 128 on is
 // taken for a shell's report of a signal, and printed without the 128.
 func ExitTextAccounting(status int32) string {
 	code := ExitCode(status)
-	if code > 128 {
+	if code >= 128 {
 		code -= 128
 	}
 	return strconv.Itoa(code) + ":" + strconv.Itoa(ExitSignal(status))

@@ -1,0 +1,197 @@
+package control
+
+import (
+	"context"
+	"strings"
+
+	"muster/internal/command/client"
+	"muster/internal/wire"
+)
+
+// change is an update as typed.
+type change struct {
+	entity string // job node partition step
+	target string
+	fields []*wire.FieldUpdate
+}
+
+// What may be changed, by the names that scontrol prints and reads. Abbreviated
+// names are sent on in full.
+var (
+	jobKeys = []string{"Account", "AdminComment", "ArrayTaskThrottle", "BurstBuffer", "ClusterFeatures", "Clusters", "Comment",
+		"Contiguous", "CoreSpec", "CPUsPerTask", "Deadline", "DelayBoot", "Dependency", "EligibleTime", "EndTime", "ExcNodeList",
+		"Extra", "Features", "Gres", "JobName", "Licenses", "MailType", "MailUser", "MCSLabel", "MinCPUsNode", "MinMemoryCPU",
+		"MinMemoryNode", "MinTmpDiskNode", "Name", "Nice", "NodeList", "NumCPUs", "NumNodes", "NumTasks", "OverSubscribe",
+		"Partition", "Prefer", "Priority", "QOS", "Reboot", "ReqCores", "ReqNodeList", "ReqNodes", "ReqProcs", "ReqSockets",
+		"ReqThreads", "Requeue", "ReservationName", "ResetAccrueTime", "Shared", "SiteFactor", "StartTime", "StdErr", "StdIn",
+		"StdOut", "Switches", "SystemComment", "TasksPerNode", "ThreadSpec", "TimeLimit", "TimeMin", "UserID", "wait-for-switch",
+		"WCKey", "WorkDir"}
+	nodeKeys = []string{"ActiveFeatures", "AvailableFeatures", "CertToken", "Comment", "CpuBind", "Extra", "Features", "Gres",
+		"InstanceId", "InstanceType", "NodeAddr", "NodeHostname", "Reason", "ResumeAfter", "State", "Topology", "Weight"}
+	partitionKeys = []string{"AllocNodes", "AllowAccounts", "AllowGroups", "AllowQOS", "Alternate", "CpuBind", "Default",
+		"DefaultTime", "DefMemPerCPU", "DefMemPerNode", "DenyAccounts", "DenyQOS", "DisableRootJobs", "Exclusive", "ExclusiveUser",
+		"GraceTime", "Hidden", "JobDefaults", "LLN", "MaxCPUsPerNode", "MaxCPUsPerSocket", "MaxMemPerCPU", "MaxMemPerNode",
+		"MaxNodes", "MaxTime", "MinNodes", "Nodes", "OverSubscribe", "OverTimeLimit", "PowerDownOnIdle", "PreemptMode", "Priority",
+		"PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "RootOnly", "Shared", "State", "Topology", "TRESBillingWeights"}
+	stepKeys = []string{"TimeLimit"}
+)
+
+// targets are the words that say what is changed.
+var targets = [...]struct {
+	key      string
+	shortest int
+	entity   string
+	fields   *[]string
+}{
+	{"JobId", 3, "job", &jobKeys},
+	{"StepId", 4, "step", &stepKeys},
+	{"NodeName", 8, "node", &nodeKeys},
+	{"PartitionName", 13, "partition", &partitionKeys},
+}
+
+// parseChange reads the words after update. A refusal is the lines to print.
+func parseChange(words []string) (*change, []string) {
+	pairs := pair(words)
+	c := &change{}
+	var known []string
+	for i, f := range pairs {
+		for _, t := range targets {
+			if c.entity == "" && f.Op == "=" && matches(f.Key, t.key, t.shortest) {
+				c.entity, c.target, known = t.entity, f.Value, *t.fields
+				pairs = append(pairs[:i:i], pairs[i+1:]...)
+				break
+			}
+		}
+		if c.entity != "" {
+			break
+		}
+	}
+	if c.entity == "" {
+		return retarget(pairs)
+	}
+	return c.take(pairs, known)
+}
+
+// retarget understands `update JobName=x …`, which names jobs by their name.
+func retarget(pairs []*wire.FieldUpdate) (*change, []string) {
+	for i, f := range pairs {
+		if f.Op == "=" && (matches(f.Key, "JobName", 4) || strings.EqualFold(f.Key, "Name")) {
+			c := &change{entity: "job", target: "JobName=" + f.Value}
+			return c.take(append(pairs[:i:i], pairs[i+1:]...), jobKeys)
+		}
+	}
+	return nil, []string{"No valid entity in update command",
+		`Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug"`}
+}
+
+func (c *change) take(pairs []*wire.FieldUpdate, known []string) (*change, []string) {
+	for _, f := range pairs {
+		name := fullName(f.Key, known)
+		if name == "" {
+			return nil, []string{"Update of this parameter is not supported: " + f.Key + f.Op + f.Value, "Request aborted"}
+		}
+		f.Key = name
+		c.fields = append(c.fields, f)
+	}
+	if len(c.fields) == 0 {
+		return nil, []string{"No changes specified"}
+	}
+	return c, nil
+}
+
+// pair cuts `key=value`, `key+=value`, `key-=value` and `key value`.
+func pair(words []string) []*wire.FieldUpdate {
+	var out []*wire.FieldUpdate
+	for i := 0; i < len(words); i++ {
+		key, value, ok := strings.Cut(words[i], "=")
+		f := &wire.FieldUpdate{Key: key, Value: value, Op: "="}
+		switch {
+		case !ok && i+1 < len(words) && !strings.Contains(words[i+1], "="):
+			i++
+			f.Value = words[i]
+		case strings.HasSuffix(key, "+"), strings.HasSuffix(key, "-"):
+			f.Key, f.Op = key[:len(key)-1], key[len(key)-1:]+"="
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// fullName is the one name that key abbreviates, "" when there is none.
+func fullName(key string, known []string) string {
+	found := ""
+	for _, name := range known {
+		switch {
+		case strings.EqualFold(key, name):
+			return name
+		case found == "" && matches(key, name, 3):
+			found = name
+		}
+	}
+	return found
+}
+
+func (s *session) update(ctx context.Context, words []string) {
+	for _, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		switch {
+		case matches(key, "ReservationName", 11) && !hasTarget(words):
+			s.p.Error("not supported yet: update reservation")
+			s.code = 1
+			return
+		case matches(key, "SlurmctldDebug", 9):
+			admin("setdebug", "slurm_set_debug_level error")(s, ctx, []string{value})
+			return
+		}
+	}
+	c, refused := parseChange(words)
+	if c == nil {
+		for _, line := range refused {
+			s.fail("%s", line)
+		}
+		return
+	}
+	var reply *wire.UpdateReply
+	req := &wire.UpdateRequest{RequestId: client.RequestID(), Entity: c.entity, Target: c.target, Fields: c.fields}
+	err := s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
+		reply, err = ctld.Update(ctx, req)
+		return err
+	})
+	if err != nil {
+		s.fail("slurm_update error: %v", err)
+		return
+	}
+	s.updated(c, reply)
+}
+
+// hasTarget tells whether a job, node or partition is named, so that a reservation is a
+// value of it.
+func hasTarget(words []string) bool {
+	for _, f := range pair(words) {
+		for _, t := range targets {
+			if matches(f.Key, t.key, t.shortest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *session) updated(c *change, reply *wire.UpdateReply) {
+	for _, m := range reply.Messages {
+		s.p.Raw("%s", m)
+	}
+	for _, o := range reply.Jobs {
+		if o.Refusal.GetCode() != 0 {
+			s.fail("%s for job %s", o.Refusal.Message, o.Id)
+		}
+	}
+	if reply.Refusal.GetCode() == 0 {
+		return
+	}
+	if c.entity == "job" {
+		s.fail("%s for job %s", reply.Refusal.Message, c.target)
+		return
+	}
+	s.fail("slurm_update error: %s", reply.Refusal.Message)
+}
