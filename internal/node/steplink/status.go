@@ -44,6 +44,11 @@ func NewClaim(dir, name string) (*Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claiming the step: %w", err)
 	}
+	// Held for the life of this process: by it others know that it lives.
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("locking the step's claim: %w", err)
+	}
 	block := make([]byte, statusSize)
 	copy(block, strconv.Itoa(os.Getpid())+"\n")
 	if _, err := file.Write(block); err != nil {
@@ -94,17 +99,83 @@ func ReadEnd(dir, name string) (*End, error) {
 	return end, Unmarshal(data[8:8+size], end)
 }
 
-// Claimer returns the process id in a claim. fs.ErrNotExist: nobody has
-// claimed the step.
-func Claimer(dir, name string) (int, error) {
-	data, err := os.ReadFile(claimPath(dir, name))
-	if err != nil {
-		return 0, err
+// RemoveEnd removes the end of a step that nobody asks for any more.
+func RemoveEnd(dir, name string) error {
+	err := os.Remove(endPath(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	for i, c := range data {
-		if c == '\n' {
-			return strconv.Atoi(string(data[:i]))
+	return err
+}
+
+// Standing is how a step's files say it stands.
+type Standing int
+
+// The standings of a step.
+const (
+	Unclaimed Standing = iota // nobody has started it
+	Alive                     // its shepherd lives
+	Dead                      // its shepherd died before it could write the end
+	Ended                     // the end is there to be read
+)
+
+// Stand looks at a step's files. Where Alive is the answer, the step may end
+// at any time.
+func Stand(dir, name string) (Standing, error) {
+	if _, err := os.Lstat(endPath(dir, name)); err == nil {
+		return Ended, nil
+	}
+	file, err := os.OpenFile(claimPath(dir, name), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(endPath(dir, name)); err == nil {
+			return Ended, nil // it was renamed between our two looks
+		}
+		return Unclaimed, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the step's claim: %w", err)
+	}
+	defer file.Close()
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return Alive, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("testing the step's claim: %w", err)
+	}
+	if _, err := os.Lstat(endPath(dir, name)); err == nil {
+		return Ended, nil
+	}
+	return Dead, nil
+}
+
+// WriteEnd writes the end of a step whose shepherd is dead.
+func WriteEnd(dir, name string, end End) error {
+	if err := os.Remove(claimPath(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("taking over the step: %w", err)
+	}
+	claim, err := NewClaim(dir, name)
+	if err != nil {
+		return err
+	}
+	return claim.Finish(end)
+}
+
+// Steps lists the names of the steps that have files in dir.
+func Steps(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	seen := make(map[string]bool)
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		name := e.Name()[:len(e.Name())-len(ext)]
+		if (ext == ".run" || ext == ".end") && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
-	return 0, nil // claimed, and its writer was cut off
+	return names, nil
 }
