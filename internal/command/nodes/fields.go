@@ -10,10 +10,10 @@ import (
 // Formats of the options that bring their own.
 const (
 	PlainFormat      = "%#P %.5a %.10l %.6D %.6t %N"
-	SummaryFormat    = "%#P %.5a %.10l %.16F  %N"
+	SummaryFormat    = "%#P %.5a %.10l %.16F %N"
 	LongFormat       = "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N"
 	NodeFormat       = "%#N %.6D %.#P %6t"
-	NodeLongFormat   = "%#N %.6D %.#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
+	NodeLongFormat   = "%#N %.6D %.#P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
 	ReasonFormat     = "%20E %9u %19H %N"
 	ReasonLongFormat = "%20E %12U %19H %6t %N"
 )

@@ -136,12 +136,12 @@ func TestGroupingFollowsTheFormat(t *testing.T) {
 		"%N|%z": "NODELIST|S:C:T\nnode[1-4]|1:16:1\n",
 		"%Q":    "%Q\n%Q\n",
 	} {
-		assert.Equal(t, want, show(ParseTable(format, false), "", &Filter{}, false), format)
+		assert.Equal(t, want, show(ParseTable(format, false), DefaultSort, &Filter{}, false), format)
 	}
 	assert.Equal(t, `HOSTNAMES           CPUS(A/I/O/T)       GRES                GRES_USED           
-vm                  6/10/0/16           gpu:tesla:8         gpu:tesla:2(IDX:0-1)
 vm                  0/48/0/48           gpu:tesla:8         gpu:tesla:0(IDX:N/A)
-`, show(ParseNames("nodehost,cpusstate,gres,gresused", false), "", &Filter{}, false))
+vm                  6/10/0/16           gpu:tesla:8         gpu:tesla:2(IDX:0-1)
+`, show(ParseNames("nodehost,cpusstate,gres,gresused", false), DefaultSort, &Filter{}, false))
 }
 
 func TestAll(t *testing.T) {

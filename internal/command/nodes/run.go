@@ -95,6 +95,9 @@ func Run(ctx context.Context, p *command.Program) int {
 			return code
 		}
 	}
+	if q.formatGiven && q.long {
+		return p.Fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.")
+	}
 	q.choose(p)
 	for _, line := range q.table.Complaints {
 		if q.table.listed {
