@@ -228,11 +228,11 @@ func (r *run) gone() {
 			n.log.Warn("a job's cgroup stays behind", "job", r.order.JobId, "error", err)
 		}
 	}
-	r.stage(wire.RunStage_STAGE_GONE)
 	if r.hasBatch() {
 		n.removeAll(n.scriptDir(r.order.JobId))
 	}
 	n.removeAll(n.runDir(r.id))
+	r.stage(wire.RunStage_STAGE_GONE)
 }
 
 func (n *Node) removeAll(dir string) {
