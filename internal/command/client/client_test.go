@@ -51,7 +51,7 @@ auth/slurm
 	assert.Equal(t, "c1", c.Cluster)
 	assert.Equal(t, []Host{{"head", "10.0.0.1"}, {"spare", "spare"}}, c.Controllers)
 	assert.Equal(t, "7002", c.Port)
-	assert.Equal(t, "/run/x.sock", c.authInfo("socket"))
+	assert.Equal(t, "socket=/run/x.sock,ttl=5", c.AuthInfo)
 	assert.Equal(t, "auth/slurm", c.AuthType)
 	assert.Equal(t, "slurm", c.SlurmUser)
 	assert.Equal(t, "slurm", c.Get("slurmuser"))

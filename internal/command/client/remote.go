@@ -1,14 +1,19 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"path/filepath"
-	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"muster/internal/auth"
-	"muster/internal/auth/munge"
+	"muster/internal/auth/method"
 	"muster/internal/auth/pki"
+	"muster/internal/auth/slurm"
+	"muster/internal/users"
 )
 
 // remoteConfig is how a controller on another host is verified and told who
@@ -51,20 +56,29 @@ func (c *Client) public() (*pki.Public, error) {
 
 // prover makes the proofs that AuthType asks for.
 func (c *Conf) prover() (auth.Prover, error) {
-	switch kind := strings.TrimPrefix(strings.ToLower(c.AuthType), "auth/"); kind {
-	case "munge":
-		return munge.Prover{Client: munge.Client{Socket: c.authInfo("socket")}, Cluster: c.Cluster}, nil
-	default:
-		return nil, fmt.Errorf("%s: AuthType=%s is not known here", c.Path, c.AuthType)
+	prover, err := method.ForCommand(method.Options{
+		AuthType: c.AuthType, AuthInfo: c.AuthInfo, Cluster: c.Cluster,
+		KeyFile: c.keyFile(), KeyOwner: c.keyOwner(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Path, err)
 	}
+	return prover, nil
 }
 
-// authInfo returns one value of AuthInfo's comma list.
-func (c *Conf) authInfo(key string) string {
-	for _, part := range strings.Split(c.AuthInfo, ",") {
-		if name, value, ok := strings.Cut(part, "="); ok && strings.EqualFold(strings.TrimSpace(name), key) {
-			return value
-		}
+func (c *Conf) keyFile() string { return filepath.Join(filepath.Dir(c.Path), slurm.KeyFile) }
+
+// keyOwner is SlurmUser's number. It is only needed, and only asked for, where
+// this process may read the cluster's key.
+func (c *Conf) keyOwner() uint32 {
+	if c.SlurmUser == "root" || unix.Access(c.keyFile(), unix.R_OK) != nil {
+		return 0
 	}
-	return ""
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	uid, err := users.NewResolver(users.Options{}).ParseUser(ctx, c.SlurmUser)
+	if err != nil {
+		return 0
+	}
+	return uid
 }

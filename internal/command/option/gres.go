@@ -200,3 +200,8 @@ func cutAny(word string, prefixes ...string) (string, bool) {
 	}
 	return word, false
 }
+
+// GPUText is the value of one of the --gpus options as it was given.
+func (o *Options) GPUText(long string) string {
+	return strings.ReplaceAll(o.gres[long], "gres/gpu:", "")
+}

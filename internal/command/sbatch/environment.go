@@ -1,85 +1,44 @@
 package sbatch
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"muster/internal/command"
+	"muster/internal/command/environ"
+	"muster/internal/command/option"
 )
 
-// environment returns what of the caller's environment the job gets, each
-// variable ended by NUL, and whether the node is to add that of a login.
-//
-// Without --export, and with ALL, that is everything. A list gives the named
-// ones and sets others; every SLURM_ variable goes along all the same. NONE
-// gives only those and asks for a login's, NIL only those.
-func environment(environ []string, export string, given bool, file []byte) (env []byte, login bool) {
-	vars := newVariables()
-	all := !given
-	var words []string
-	for word := range strings.SplitSeq(export, ",") {
-		switch {
-		case !given:
-		case strings.EqualFold(word, "ALL"):
-			all = true
-		case strings.EqualFold(word, "NONE"):
-			login = true
-		case strings.EqualFold(word, "NIL"):
-		default:
-			words = append(words, word)
+// addVariables enters what tells the job how it was submitted. What was not
+// asked for keeps the value of an enclosing job, as in Slurm. The rest of the
+// SLURM_ variables is known to the node only.
+func addVariables(env *environ.Variables, o *option.Options, cwd string) {
+	s := o.Spec
+	set := func(name, value string) {
+		if value != "" {
+			env.Set(name + "=" + value)
 		}
 	}
-	named := make(map[string]bool)
-	for _, word := range words {
-		name, _, _ := strings.Cut(word, "=")
-		named[name] = true
+	set("SLURM_SUBMIT_DIR", cwd)
+	set("SLURM_SUBMIT_HOST", command.Hostname())
+	if nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
+		set("SLURM_PRIO_PROCESS", strconv.Itoa(20-nice)) // the system call counts from 40 down
 	}
-	for _, variable := range environ {
-		name, _, _ := strings.Cut(variable, "=")
-		if all || named[name] || strings.HasPrefix(name, "SLURM_") {
-			vars.set(variable)
-		}
+	for _, name := range []string{"gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task"} {
+		set("SLURM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_")), o.GPUText(name))
 	}
-	for _, word := range words {
-		if strings.Contains(word, "=") {
-			vars.set(word)
-		}
+	set("SLURM_GPU_BIND", s.GpuBind)
+	set("SLURM_HINT", s.Hint)
+	set("SLURM_NETWORK", s.Network)
+	set("SLURM_PROFILE", s.Profile)
+	if s.PlaneSize > 0 {
+		set("SLURM_DIST_PLANESIZE", strconv.FormatUint(uint64(s.PlaneSize), 10))
 	}
-	for variable := range bytes.SplitSeq(file, []byte{0}) {
-		if bytes.IndexByte(variable, '=') > 0 {
-			vars.set(string(variable))
-		}
-	}
-	return vars.bytes(), login
-}
-
-// variables keeps the order in which they came; a later value replaces.
-type variables struct {
-	at   map[string]int
-	list []string
-}
-
-func newVariables() *variables { return &variables{at: make(map[string]int)} }
-
-func (v *variables) set(variable string) {
-	name, _, _ := strings.Cut(variable, "=")
-	if i, ok := v.at[name]; ok {
-		v.list[i] = variable
-		return
-	}
-	v.at[name] = len(v.list)
-	v.list = append(v.list, variable)
-}
-
-func (v *variables) bytes() []byte {
-	var out bytes.Buffer
-	for _, variable := range v.list {
-		out.WriteString(variable)
-		out.WriteByte(0)
-	}
-	return out.Bytes()
 }
 
 const maxEnvironmentFile = 16 << 20

@@ -14,6 +14,7 @@ import (
 	"muster/internal/batchscript"
 	"muster/internal/command"
 	"muster/internal/command/client"
+	"muster/internal/command/environ"
 	"muster/internal/command/option"
 	"muster/internal/wire"
 )
@@ -142,8 +143,9 @@ func build(p *command.Program, o *option.Options, script *source, conf *client.C
 	}
 	exported := o.Given("export") != option.FromNowhere
 	request := &wire.SubmitRequest{Spec: s, Script: script.body, TestOnly: o.TestOnly}
-	var login bool
-	request.Environment, login = environment(os.Environ(), o.Export, exported, file)
+	env, login := environ.Export(os.Environ(), o.Export, exported, file)
+	addVariables(env, o, cwd)
+	request.Environment = env.Bytes()
 	s.GetUserEnv = s.GetUserEnv || login
 	if exported {
 		s.ExportEnv = o.Export
