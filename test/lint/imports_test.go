@@ -11,7 +11,7 @@ import (
 // all below it.
 const (
 	vocabulary = "wire model hostlist size slurmtime"
-	formats    = "batchscript conf"
+	formats    = "batchscript conf pattern"
 	deciding   = "priority fairshare limits placement topology gres backfill preempt"
 )
 
@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"size":        "",
 	"slurmtime":   "",
 	"batchscript": "",
+	"pattern":     "",
 	"conf":        vocabulary,
 	"version":     "",
 	"users":       "",
