@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// figure is one line of the table.
+type figure struct {
+	name, title, unit string
+	more              bool // the larger the better
+	cluster           string
+	// prepare is done once on each system, measure for each repetition, tidy
+	// after it, outside of the measured time.
+	prepare func(context.Context, *place) error
+	measure func(context.Context, *place) (float64, error)
+	tidy    func(context.Context, *place) error
+}
+
+// clusters of the figures. Those of one cluster are measured one after the
+// other on the same one; each name is a fresh cluster.
+var clusters = []struct {
+	name  string
+	shape shape
+}{
+	{"fresh", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
+	{"wide", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
+	{"narrow", shape{Nodes: 4, CPUs: 4, Memory: 4_000}},
+	{"full", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
+	{"killed", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
+}
+
+var figures = []figure{
+	{name: "squeue-empty", title: "`squeue`, empty queue", unit: "ms", cluster: "fresh", measure: squeueEmpty},
+	{name: "start", title: "`sbatch --version`", unit: "ms", cluster: "fresh", measure: starts("sbatch", "--version")},
+	{name: "test-only", title: "`sbatch --test-only`", unit: "ms", cluster: "fresh", measure: testOnly},
+	{name: "submit-1", title: "submissions, 1 loop", unit: "1/s", more: true, cluster: "fresh", measure: submissions(1), tidy: cancelAll},
+	{name: "submit-4", title: "submissions, 4 loops", unit: "1/s", more: true, cluster: "fresh", measure: submissions(4), tidy: cancelAll},
+	{name: "jobs", title: "jobs of `/bin/true`, 4 nodes of 64 CPUs", unit: "1/s", more: true, cluster: "wide", measure: jobs},
+	{name: "array", title: "the same as one array", unit: "1/s", more: true, cluster: "wide", measure: array},
+	{name: "jobs-narrow", title: "jobs of `/bin/true`, 4 nodes of 4 CPUs", unit: "1/s", more: true, cluster: "narrow", measure: jobs},
+	{name: "squeue-full", title: "`squeue`, 10,000 pending jobs", unit: "ms", cluster: "full", prepare: fill, measure: squeueFull},
+	{name: "lost", title: "acknowledged jobs lost when the controller is killed", unit: "%", cluster: "killed", measure: lost, tidy: cancelAll},
+}
+
+func names() []string {
+	var out []string
+	for _, f := range figures {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// choose returns the figures that are named, all without a name.
+func choose(patterns []string) ([]figure, error) {
+	if len(patterns) == 0 {
+		return figures, nil
+	}
+	var out []figure
+	wanted := map[string]bool{}
+	for _, p := range patterns {
+		any := false
+		for _, name := range names() {
+			if match, err := filepath.Match(p, name); err != nil {
+				return nil, fmt.Errorf("figure %q: %w", p, err)
+			} else if match {
+				wanted[name], any = true, true
+			}
+		}
+		if !any {
+			return nil, fmt.Errorf("no figure %q; there are %s", p, strings.Join(names(), " "))
+		}
+	}
+	for _, f := range figures {
+		if wanted[f.name] {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func cancelAll(ctx context.Context, p *place) error { return p.cancelAll(ctx) }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// starts measures one run of a command, in milliseconds.
+func starts(name string, args ...string) func(context.Context, *place) (float64, error) {
+	return func(ctx context.Context, p *place) (float64, error) { return p.each(ctx, p.load.starts, name, args...) }
+}
+
+// each runs a command so many times in one loop and returns the mean in ms.
+func (p *place) each(ctx context.Context, times int, name string, args ...string) (float64, error) {
+	s, err := p.command(false, name, args...)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.run(ctx, 1, times)
+	if err == nil && r.done != times {
+		err = fmt.Errorf("%s: %d of %d runs of %s failed", p.name(), times-r.done, times, name)
+	}
+	return r.took.Seconds() * 1000 / float64(times), err
+}
+
+func squeueEmpty(ctx context.Context, p *place) (float64, error) {
+	return p.each(ctx, p.load.starts, "squeue")
+}
+
+func testOnly(ctx context.Context, p *place) (float64, error) {
+	return p.each(ctx, p.load.starts, "sbatch", "--test-only", p.script())
+}
+
+// submissions submits held jobs: nothing else goes on then.
+func submissions(loops int) func(context.Context, *place) (float64, error) {
+	return func(ctx context.Context, p *place) (float64, error) {
+		r, _, err := p.sbatch(ctx, loops, p.load.submissions, "--hold")
+		return float64(r.done) / r.took.Seconds(), err
+	}
+}
+
+// submitLoops is how many loops of sbatch feed the cluster.
+const submitLoops = 4
+
+// jobs counts from the first submission to the last end.
+func jobs(ctx context.Context, p *place) (float64, error) {
+	begin := time.Now()
+	_, ids, err := p.sbatch(ctx, submitLoops, p.load.jobs)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.emptied(ctx); err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	return float64(len(ids)) / took.Seconds(), p.completed(ctx, ids)
+}
+
+func array(ctx context.Context, p *place) (float64, error) {
+	begin := time.Now()
+	_, ids, err := p.sbatch(ctx, 1, 1, fmt.Sprintf("--array=0-%d", p.load.jobs-1))
+	if err != nil {
+		return 0, err
+	}
+	if err := p.emptied(ctx); err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	var tasks []string
+	for i := range p.load.jobs {
+		tasks = append(tasks, fmt.Sprintf("%s_%d", ids[0], i))
+	}
+	return float64(p.load.jobs) / took.Seconds(), p.completed(ctx, tasks)
+}
+
+// fill makes a long queue.
+func fill(ctx context.Context, p *place) error {
+	_, _, err := p.sbatch(ctx, submitLoops, p.load.pending, "--hold")
+	return err
+}
+
+func squeueFull(ctx context.Context, p *place) (float64, error) {
+	return p.each(ctx, p.load.listings, "squeue")
+}
+
+// lost submits for a while, kills the controller while submissions go on,
+// starts it again and counts which of the jobs whose id had been printed before
+// are unknown to it afterwards.
+func lost(ctx context.Context, p *place) (float64, error) {
+	s, err := p.command(true, "sbatch", "--hold", p.script())
+	if err != nil {
+		return 0, err
+	}
+	burst, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.run(burst, submitLoops, 1<<30)
+		ended <- err
+	}()
+	select {
+	case <-time.After(p.load.burst):
+	case err := <-ended:
+		return 0, errors.Join(errors.New("the submissions ended early"), err)
+	}
+	acknowledged, err := s.submitted()
+	if err == nil {
+		err = p.killController()
+	}
+	stop()
+	if err == nil {
+		err = p.startController()
+	}
+	if err := errors.Join(err, <-ended); err != nil {
+		return 0, err
+	}
+	if len(acknowledged) == 0 {
+		return 0, fmt.Errorf("%s acknowledged no job in %s", p.name(), p.load.burst)
+	}
+	if err := p.answers(ctx); err != nil {
+		return 0, err
+	}
+	known, err := p.states(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.submitted()
+	if err != nil {
+		return 0, err
+	}
+	p.tellTwice(all)
+	missing := 0
+	for _, id := range acknowledged {
+		if _, ok := known[id]; !ok {
+			missing++
+		}
+	}
+	return 100 * float64(missing) / float64(len(acknowledged)), nil
+}
+
+// answers waits until the controller answers a query.
+func (p *place) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		_, err := call(ctx, p.system, "squeue", "-h")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the controller does not answer: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// tellTwice reports ids that were given to two jobs.
+func (p *place) tellTwice(ids []string) {
+	seen, twice := map[string]bool{}, 0
+	for _, id := range ids {
+		if seen[id] {
+			twice++
+		}
+		seen[id] = true
+	}
+	if twice > 0 {
+		fmt.Printf("%s: %d job ids were given twice\n", p.name(), twice)
+	}
+}
