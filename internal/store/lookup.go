@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrNoContent says that a script or an environment is not kept (any more).
+var ErrNoContent = errors.New("the script or environment is not kept any more")
+
+// Content reads a script or an environment. Its owner is the uid of the
+// request (JobSpec.uid) that names it.
+func (s *Store) Content(ctx context.Context, uid uint32, hash []byte) ([]byte, error) {
+	var data []byte
+	err := s.pool.QueryRow(ctx, query("content_get"), int64(uid), hash).Scan(&data)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, ErrNoContent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a script or environment: %w", hide(err, s.conn.Password))
+	}
+	return data, nil
+}
+
+// Request finds the answer that a request got.
+func (s *Store) Request(ctx context.Context, id string, uid uint32) (reply []byte, found bool, err error) {
+	err = s.pool.QueryRow(ctx, query("request_get"), []byte(id), int64(uid)).Scan(&reply)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("looking for a request's answer: %w", hide(err, s.conn.Password))
+	}
+	return reply, true, nil
+}

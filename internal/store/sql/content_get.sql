@@ -1,0 +1,1 @@
+SELECT data FROM content WHERE uid = $1 AND hash = $2

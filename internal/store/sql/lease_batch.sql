@@ -1,0 +1,1 @@
+SELECT batch FROM lease WHERE term = $1

@@ -1,0 +1,1 @@
+UPDATE lease SET expires = '-infinity' WHERE term = $1

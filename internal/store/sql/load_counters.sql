@@ -1,0 +1,1 @@
+SELECT next_key, next_job_id FROM counter

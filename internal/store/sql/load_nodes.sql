@@ -1,0 +1,1 @@
+SELECT rec FROM node_state ORDER BY name

@@ -1,0 +1,1 @@
+SELECT rec FROM partition_state ORDER BY name

@@ -1,0 +1,1 @@
+SELECT rec FROM step ORDER BY job_key, attempt, step

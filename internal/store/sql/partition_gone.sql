@@ -1,0 +1,1 @@
+DELETE FROM partition_state WHERE name = ANY ($1::bytea[])

@@ -1,0 +1,1 @@
+SELECT reply FROM request WHERE id = $1 AND uid = $2

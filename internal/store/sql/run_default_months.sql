@@ -1,0 +1,1 @@
+SELECT DISTINCT month FROM run_default

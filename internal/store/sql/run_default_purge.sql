@@ -1,0 +1,1 @@
+DELETE FROM run_default WHERE month < $1

@@ -1,0 +1,1 @@
+SELECT add_run_month($1)

@@ -1,0 +1,2 @@
+DELETE FROM request
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM request WHERE at < $1 LIMIT 5000))
