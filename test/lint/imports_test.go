@@ -11,7 +11,7 @@ import (
 // all below it.
 const (
 	vocabulary = "wire model hostlist size slurmtime"
-	formats    = "batchscript conf pattern"
+	formats    = "batchscript conf pattern multiprog"
 	deciding   = "priority fairshare limits placement topology gres backfill preempt"
 )
 
@@ -27,6 +27,7 @@ var mayImport = map[string]string{
 	"slurmtime":   "",
 	"batchscript": "",
 	"pattern":     "",
+	"multiprog":   "",
 	"conf":        vocabulary,
 	"version":     "",
 	"users":       "",
