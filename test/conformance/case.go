@@ -21,6 +21,7 @@ type Case struct {
 	Differs    string // why Muster differs on purpose
 	Serial     bool
 	Slow       bool
+	ExactNodes bool // recording leaves the names of nodes
 	files      map[string]bool
 }
 
@@ -85,6 +86,8 @@ func (c *Case) header(text string) {
 		c.Differs = value
 	case text == "serial":
 		c.Serial = true
+	case text == "exact nodes":
+		c.ExactNodes = true
 	case text == "slow":
 		c.Slow = true
 	}

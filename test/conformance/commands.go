@@ -15,7 +15,8 @@ type command = func(s *session, ts *testscript.TestScript, neg bool, args []stri
 var commands = map[string]command{
 	"submit": cmdSubmit, "run": cmdRun, "sh": cmdShell, "quietly": cmdQuietly, "as": cmdAs,
 	"setenv": cmdSetenv, "unsetenv": cmdUnsetenv, "save": cmdSave, "await": cmdAwait,
-	"awaitacct": cmdAwaitAcct, "awaitfile": cmdAwaitFile, "awaitreason": cmdAwaitReason, "match": cmdMatch,
+	"awaitacct": cmdAwaitAcct, "awaitfile": cmdAwaitFile, "awaitreason": cmdAwaitReason,
+	"awaitidle": cmdAwaitIdle, "match": cmdMatch,
 }
 
 func sessionOf(ts *testscript.TestScript) *session { return ts.Value("session").(*session) }
@@ -184,7 +185,18 @@ func cmdAwaitReason(s *session, ts *testscript.TestScript, _ bool, args []string
 	argv := expandArgs(s, ts, args, 2)
 	ts.Check(s.await("job "+argv[0]+" to have the reason "+strings.Join(argv[1:], " or "), func() (bool, string, error) {
 		stdout, stderr, _, err := s.run("/", []string{"squeue", "-h", "-o", "%r", "-j", argv[0]})
-		return slices.Contains(argv[1:], strings.TrimSpace(string(stdout))), string(stdout) + string(stderr), err
+		lines := splitLines(string(stdout))
+		other := slices.ContainsFunc(lines, func(l string) bool { return !slices.Contains(argv[1:], l) })
+		return len(lines) > 0 && !other, string(stdout) + string(stderr), err
+	}))
+}
+
+func cmdAwaitIdle(s *session, ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(s.await("idle nodes", func() (bool, string, error) {
+		stdout, stderr, _, err := s.run("/", []string{"sinfo", "-h", "-N", "-o", "%T"})
+		lines := splitLines(string(stdout))
+		busy := slices.ContainsFunc(lines, func(l string) bool { return l != "idle" })
+		return len(lines) > 0 && !busy, string(stdout) + string(stderr), err
 	}))
 }
 
@@ -220,7 +232,7 @@ func cmdMatch(s *session, ts *testscript.TestScript, _ bool, args []string) {
 		return
 	}
 	if os.Getenv("CONFORMANCE_UPDATE") != "" {
-		ts.Check(updateCase(s.c.File, name, autoMask(got, s.vars)))
+		ts.Check(updateCase(s.c.File, name, autoMask(got, s.vars, s.c.ExactNodes)))
 		return
 	}
 	ts.Fatalf("the transcript is not %s:\n%s", name, diff)

@@ -21,6 +21,8 @@ var masks = map[string]string{
 	"node":  `node[1-4]`,
 	"nodes": `(?:node[1-4]|node\[[0-9,-]+\])(?:,(?:node[1-4]|node\[[0-9,-]+\]))*`,
 	"ids":   `[0-9]+(?:[,-][0-9]+)*`,
+	// Several slurmd on one host name the node in their steps' messages.
+	"stepd": `slurmstepd(?:-node[1-4])?`,
 	"word":  `[^\s|]+`,
 	"rest":  `[^\n]*`,
 }

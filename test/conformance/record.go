@@ -23,6 +23,8 @@ var autoMasks = []struct {
 	{regexp.MustCompile(`Job [0-9]+ to start`), `Job {{id}} to start`},
 	{regexp.MustCompile(`(SLURM_JOB_[UG]ID)=[0-9]+`), `$1={{int}}`},
 	{regexp.MustCompile(`\b(alice|bob)\([0-9]+\)`), `$1({{int}})`},
+	{regexp.MustCompile(`CANCELLED by [0-9]+`), `CANCELLED by {{int}}`},
+	{regexp.MustCompile(`slurmstepd-node[1-4]`), `{{stepd}}`},
 	{regexp.MustCompile(`(AllocNode:Sid)=\S+`), `$1={{word}}`},
 	{regexp.MustCompile(`LastSchedEval=[^\n]+`), `LastSchedEval={{rest}}`},
 	{regexp.MustCompile(`AccrueTime=\S+`), `AccrueTime={{word}}`},
@@ -33,15 +35,22 @@ var autoMasks = []struct {
 	{regexp.MustCompile(`\(IDX:[0-9,-]+\)`), `(IDX:{{ids}})`},
 	{regexp.MustCompile(`(SLURM_TASK_PID|SLURM_\w*PORT)=[0-9]+`), `$1={{int}}`},
 	{regexp.MustCompile(`(SLURM_WORKING_CLUSTER|SLURM_SUBMIT_HOST|NodeHostName)=\S+`), `$1={{word}}`},
+	{regexp.MustCompile(`job[0-9]{5,}/`), `job{{int}}/`},
+}
+
+// nodeMasks hide where a job has run.
+var nodeMasks = []struct {
+	find *regexp.Regexp
+	put  string
+}{
 	{regexp.MustCompile(`node\[[0-9,-]+\]`), `{{nodes}}`},
 	{regexp.MustCompile(`\bnode[1-4]\b`), `{{node}}`},
-	{regexp.MustCompile(`job[0-9]{5,}/`), `job{{int}}/`},
 }
 
 // runTime is masked only in records of jobs that have run.
 var runTime = regexp.MustCompile(`RunTime=\S+`)
 
-func autoMask(transcript string, vars map[string]string) string {
+func autoMask(transcript string, vars map[string]string, exactNodes bool) string {
 	names := make([]string, 0, len(vars))
 	for name := range vars {
 		names = append(names, name)
@@ -61,6 +70,11 @@ func autoMask(transcript string, vars map[string]string) string {
 		}
 		for _, m := range autoMasks {
 			line = m.find.ReplaceAllString(line, m.put)
+		}
+		for _, m := range nodeMasks {
+			if !exactNodes {
+				line = m.find.ReplaceAllString(line, m.put)
+			}
 		}
 		lines[i] = line
 	}
@@ -88,7 +102,7 @@ func maskValue(text, name, value string) string {
 		m := left.FindStringSubmatch(s)
 		return fmt.Sprintf("{{%s%s:-%d}}", name, m[1], len(s))
 	})
-	plain := regexp.MustCompile(`(^|[^0-9A-Za-z{])` + v + `($|[^0-9A-Za-z:])`)
+	plain := regexp.MustCompile(`(^|[^0-9A-Za-z{])` + v + `($|[^0-9A-Za-z}])`)
 	// Twice: two values side by side share the character between them.
 	for range 2 {
 		text = plain.ReplaceAllString(text, "${1}{{"+name+"}}${2}")

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -130,6 +131,7 @@ func (s *suite) script(t *testing.T, cluster *running, c Case) {
 		t.Fatal(err)
 	}
 	var sess *session
+	unique := strconv.FormatInt(time.Now().UnixNano()/1e6, 36)
 	testscript.RunT(direct{t}, testscript.Params{
 		Files:       []string{c.File},
 		WorkdirRoot: root,
@@ -142,10 +144,11 @@ func (s *suite) script(t *testing.T, cluster *running, c Case) {
 			sess = &session{
 				c: c, target: s.target, dir: env.WorkDir, path: cluster.path, user: users[0],
 				env: map[string]string{}, clusterEnv: cluster.env,
-				vars: map[string]string{"W": env.WorkDir},
+				vars: map[string]string{"W": env.WorkDir, "U": unique},
 			}
 			env.Values["session"] = sess
 			env.Setenv("W", env.WorkDir)
+			env.Setenv("U", unique)
 			env.Defer(sess.cleanUp)
 			return nil
 		},

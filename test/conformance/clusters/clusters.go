@@ -19,6 +19,7 @@ type Shape struct {
 
 // common are the lines of slurm.conf that all configurations share.
 const common = `ClusterName=muster
+FirstJobId=20001
 ReturnToService=1
 JobAcctGatherFrequency=1
 AccountingStoreFlags=job_comment
