@@ -53,6 +53,16 @@ type Value struct {
 // Read returns the options in their order and the other words. With stop, the
 // command is over and its exit code is code.
 func Read(p *command.Program, table []Flag, words []string, mode getopt.Mode) (given []Value, rest []string, code int, stop bool) {
+	return read(p, table, words, mode, func(err error) { p.Usage(err) })
+}
+
+// ReadTerse is Read for sacct, which does not point to its help after an option
+// that it does not know.
+func ReadTerse(p *command.Program, table []Flag, words []string, mode getopt.Mode) (given []Value, rest []string, code int, stop bool) {
+	return read(p, table, words, mode, func(err error) { p.Raw("%s: %v", p.Name, err) })
+}
+
+func read(p *command.Program, table []Flag, words []string, mode getopt.Mode, usage func(error)) (given []Value, rest []string, code int, stop bool) {
 	options := make([]getopt.Option, len(table))
 	byKey := make(map[int]*Flag, len(table))
 	for i := range table {
@@ -85,7 +95,7 @@ func Read(p *command.Program, table []Flag, words []string, mode getopt.Mode) (g
 		given = append(given, Value{m.Option.Key, m.Value, m.HasValue, m.Option.Long})
 	}
 	if err != nil {
-		p.Usage(err)
+		usage(err)
 		return nil, nil, command.ExitError, true // these commands end with 1
 	}
 	return given, rest, 0, false

@@ -1,0 +1,182 @@
+package accounting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"muster/internal/command"
+	"muster/internal/command/client"
+	"muster/internal/command/queue"
+	"muster/internal/model"
+	"muster/internal/users"
+	"muster/internal/wire"
+)
+
+type resolver struct{ *users.Resolver }
+
+func (r resolver) ParseGroup(ctx context.Context, word string) (uint32, error) {
+	var gid uint32
+	if _, err := fmt.Sscan(word, &gid); err == nil {
+		return gid, nil
+	}
+	g, err := r.LookupGroup(ctx, word)
+	return g.GID, err
+}
+
+// Run is the whole of sacct.
+func Run(ctx context.Context, p *command.Program) int {
+	view := queue.NewContext(p.Getenv)
+	q, code, stop := Parse(ctx, p, resolver{users.NewResolver(users.Options{})}, view.Now)
+	if stop {
+		return code
+	}
+	c, err := client.New(p.Getenv)
+	if err != nil {
+		return p.Fatal("%v", err)
+	}
+	defer c.Close()
+	if q.Clusters != "" && q.Clusters != "all" && q.Clusters != c.Conf.Cluster {
+		p.Error("No cluster '%s' known by database.", q.Clusters)
+		return command.ExitError
+	}
+	out := &Context{Now: view.Now, TimeFormat: view.TimeFormat, TasksWidth: view.TasksWidth, Cluster: c.Conf.Cluster,
+		Unit: q.Unit, NoConvert: q.NoConv}
+	if q.Style.Header && !q.Script && !q.Env {
+		p.Print("%s", q.Table.AppendHeader(nil, &q.Style))
+	}
+	show := func(runs []*wire.RunRecord) error {
+		if q.Script || q.Env {
+			return q.contents(ctx, p, runs)
+		}
+		return q.Write(p.Stdout, out, runs)
+	}
+	refusal, err := history(ctx, c, q.Request, out, show)
+	switch {
+	case err != nil:
+		p.Error("%v", err)
+		return command.ExitError
+	case refusal.GetCode() != 0:
+		p.Error("%s", refusal.Message)
+		return command.ExitError
+	}
+	return 0
+}
+
+// Write prints the rows of records.
+func (q *Query) Write(w io.Writer, c *Context, runs []*wire.RunRecord) error {
+	var b []byte
+	for _, r := range Rows(c, runs, !q.Request.AllocationsOnly, q.wants) {
+		b = q.Table.AppendRow(b, &q.Style, r)
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// wants tells whether a line is shown; step is nil for that of the run.
+func (q *Query) wants(s *wire.JobState, step *wire.StepState) bool {
+	if len(q.Refs) == 0 {
+		return s.Eligible != 0 // what could never have started is shown by its id only
+	}
+	for _, ref := range q.Refs {
+		if !model.Matches(ref, s) {
+			continue
+		}
+		if !ref.HasStep || step != nil && step.Step == ref.Step {
+			return true
+		}
+	}
+	return false
+}
+
+// history asks for records page by page. What was shown is not shown again: a
+// connection that breaks later ends the command.
+func history(ctx context.Context, c *client.Client, req *wire.HistoryRequest, out *Context, show func([]*wire.RunRecord) error) (*wire.Refusal, error) {
+	var refusal *wire.Refusal
+	begun := false
+	err := c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
+		if begun {
+			return errors.New("the connection to the controller broke in the middle of the list")
+		}
+		stream, err := ctld.History(ctx, req)
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		for {
+			page, err := stream.Recv()
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			case page.Refusal.GetCode() != 0:
+				refusal = page.Refusal
+				return nil
+			}
+			if page.Cluster != "" {
+				out.Cluster = page.Cluster
+			}
+			begun = begun || len(page.Runs) > 0
+			if err := show(page.Runs); err != nil {
+				return err
+			}
+		}
+	})
+	return refusal, err
+}
+
+// contents prints scripts and environments, one after the other.
+func (q *Query) contents(ctx context.Context, p *command.Program, runs []*wire.RunRecord) error {
+	// The list is read on this connection; contents are asked for on their own.
+	other, err := client.New(p.Getenv)
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	for _, run := range runs {
+		if !q.wants(run.State, nil) {
+			continue
+		}
+		id := model.JobID(run.State)
+		if q.Script {
+			text, err := content(ctx, other, run.State, false)
+			if err != nil {
+				return err
+			}
+			p.Print("Batch Script for %s\n%s\n%s\n", id, strings.Repeat("-", 80), text)
+		}
+		if q.Env {
+			text, err := content(ctx, other, run.State, true)
+			if err != nil {
+				return err
+			}
+			p.Print("Environment used for %s (must be batch to display)\n%s\n%s\n", id, strings.Repeat("-", 80), text)
+		}
+	}
+	return nil
+}
+
+// content is a job's script or environment, "NONE" when none was kept or it is
+// not the asker's to read.
+func content(ctx context.Context, c *client.Client, s *wire.JobState, environment bool) (string, error) {
+	ref := &wire.JobRef{JobId: s.JobId}
+	var reply *wire.ContentReply
+	err := c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
+		reply, err = ctld.Content(ctx, &wire.ContentRequest{Job: ref, Environment: environment})
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if reply.Refusal.GetCode() != 0 || len(reply.Content) == 0 {
+		return "NONE\n", nil
+	}
+	text := string(reply.Content)
+	if environment {
+		text = strings.ReplaceAll(strings.TrimRight(text, "\x00"), "\x00", "\n") + "\n"
+	}
+	return text, nil
+}
