@@ -34,6 +34,9 @@ type Program struct {
 	Stdin  *os.File
 	Stdout *bufio.Writer // flushed at the end, and before anything goes to Stderr
 	Stderr io.Writer
+	// Through is standard output without the buffer, for what passes through as
+	// it comes. It is not to be mixed with Stdout.
+	Through io.Writer
 	// Level is how much is said: 0 as usual, -v adds one, -Q makes it negative.
 	Level int
 }
@@ -68,7 +71,7 @@ func Main(name string, run func(p *Program) int) {
 func New(name string, args []string) *Program {
 	return &Program{
 		Name: name, Args: args, Getenv: os.Getenv,
-		Stdin: os.Stdin, Stdout: bufio.NewWriterSize(os.Stdout, 64<<10), Stderr: os.Stderr,
+		Stdin: os.Stdin, Stdout: bufio.NewWriterSize(os.Stdout, 64<<10), Stderr: os.Stderr, Through: os.Stdout,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,10 +66,28 @@ func Run(t *testing.T, run func(*command.Program) int, name, stdin string, args 
 	file, err := os.Open(in)
 	require.NoError(t, err)
 	defer file.Close()
-	var out, complaints bytes.Buffer
+	var out, complaints buffer
 	p := command.New(name, args)
-	p.Stdin, p.Stdout, p.Stderr = file, bufio.NewWriter(&out), &complaints
+	p.Stdin, p.Stdout, p.Stderr, p.Through = file, bufio.NewWriter(&out), &complaints, &out
 	code = run(p)
 	require.NoError(t, p.Stdout.Flush())
-	return out.String(), complaints.String(), code
+	return out.text(), complaints.text(), code
+}
+
+// buffer is written by several goroutines, as a terminal is.
+type buffer struct {
+	mu   sync.Mutex
+	held bytes.Buffer
+}
+
+func (b *buffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held.Write(data)
+}
+
+func (b *buffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held.String()
 }
