@@ -64,7 +64,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery, f func(*wire.RunRec
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for another report: %w", ctx.Err())
 	}
-	r := &report{query: q, f: f, pool: s.pool, sql: query("history_newest")}
+	r := &report{query: q, f: f, store: s, sql: query("history_newest")}
 	if q.Duplicates {
 		r.sql = query("history_all")
 	}
@@ -74,15 +74,10 @@ func (s *Store) History(ctx context.Context, q HistoryQuery, f func(*wire.RunRec
 	return nil
 }
 
-type pageReader interface {
-	querier
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 type report struct {
 	query   HistoryQuery
 	f       func(*wire.RunRecord) error
-	pool    pageReader
+	store   *Store
 	sql     string
 	filters []any
 	tasks   map[ArrayTask]bool
@@ -92,7 +87,10 @@ type report struct {
 func (r *report) run(ctx context.Context) error {
 	first, last := r.months()
 	var low, high int64
-	if err := r.pool.QueryRow(ctx, query("history_keys"), first, last).Scan(&low, &high); err != nil {
+	err := r.store.read(ctx, func() error {
+		return r.store.pool.QueryRow(ctx, query("history_keys"), first, last).Scan(&low, &high)
+	})
+	if err != nil {
 		return err
 	}
 	r.filters = r.query.filters()
@@ -134,16 +132,21 @@ type pageRow struct {
 	rec          []byte
 }
 
-func (r *report) page(ctx context.Context, args []any) ([]pageRow, error) {
-	rows, err := r.pool.Query(ctx, r.sql, append(args, pageRows)...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pageRow, error) {
-		var p pageRow
-		err := row.Scan(&p.key, &p.attempt, &p.rec)
-		return p, err
+func (r *report) page(ctx context.Context, args []any) (page []pageRow, err error) {
+	args = append(args, pageRows)
+	err = r.store.read(ctx, func() error {
+		rows, err := r.store.pool.Query(ctx, r.sql, args...)
+		if err != nil {
+			return err
+		}
+		page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pageRow, error) {
+			var p pageRow
+			err := row.Scan(&p.key, &p.attempt, &p.rec)
+			return p, err
+		})
+		return err
 	})
+	return page, err
 }
 
 func (r *report) hand(page []pageRow) error {

@@ -33,9 +33,12 @@ func (s *Store) Load(ctx context.Context) (*model.Tables, error) {
 	if h == nil {
 		return nil, ErrNotLeader
 	}
-	t := &model.Tables{}
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
-		func(tx pgx.Tx) error { return loadAll(ctx, tx, h.Term, t) })
+	var t *model.Tables
+	err := s.read(ctx, func() error {
+		t = &model.Tables{}
+		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+			func(tx pgx.Tx) error { return loadAll(ctx, tx, h.Term, t) })
+	})
 	if err != nil {
 		return nil, fmt.Errorf("loading the tables: %w", hide(err, s.conn.Password))
 	}
