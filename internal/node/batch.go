@@ -117,7 +117,7 @@ func (r *run) baseSpec(step int32) (*steplink.Spec, error) {
 		BecomeUser: n.cfg.Privileged, UID: job.Uid, GID: job.Gid, Groups: job.Gids,
 		KillWait: uint32(settings.KillWait / time.Second),
 		Sample:   uint32(settings.Sample / time.Second),
-		Timeout:  uint32(settings.HookTimeout / time.Second),
+		Timeout:  uint32(settings.PrologTimeout / time.Second),
 		Unkill:   uint32(settings.UnkillableTimeout / time.Second),
 	}
 	if settings.TaskProlog != "" {

@@ -28,7 +28,7 @@ func TestBatchJob(t *testing.T) {
 	for mode, options := range modes(t) {
 		t.Run(mode, func(t *testing.T) {
 			n := startNode(t, openDir(t), options...)
-			fact := n.runJob(1, "#!/bin/sh\necho hello; echo oops >&2; exit 3\n")
+			fact := n.runJob(1, "#!/bin/sh\necho hello; echo oops >&2; sleep 0.1; exit 3\n")
 			assert.True(t, fact.BatchEnded)
 			assert.EqualValues(t, 3<<8, fact.BatchExitStatus)
 			assert.Empty(t, fact.Failure)

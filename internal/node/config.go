@@ -52,11 +52,12 @@ type Settings struct {
 	TaskProlog, TaskEpilog string
 	PrologSerial           bool
 	PrologAlloc            bool          // PrologFlags=Alloc: at the allocation
-	HookTimeout            time.Duration // 0 = none
+	PrologTimeout          time.Duration // 0 = none
+	EpilogTimeout          time.Duration
 	UnkillableTimeout      time.Duration
 	UnkillableProgram      string
 	KillWait               time.Duration
 	JobFileAppend          bool
 	Sample                 time.Duration // between samples of usage, 0 = none
-	KeepStepOnLoss         bool          // a step outlives its srun's connection
+	ReattachWait           time.Duration // how long a step without its srun goes on; negative: for ever
 }

@@ -161,7 +161,7 @@ func baseConfig(t testing.TB, spool string) Config {
 		Name: "node1", Hostname: "host1", SpoolDir: spool, Stepd: stepdPath,
 		Privileged: os.Getuid() == 0, BootID: "boot-1",
 		VerifyLaunch: unsigned, VerifyStep: unsigned,
-		Settings: Settings{KillWait: time.Second, UnkillableTimeout: time.Minute, HookTimeout: 20 * time.Second},
+		Settings: Settings{KillWait: time.Second, UnkillableTimeout: time.Minute, PrologTimeout: 20 * time.Second, EpilogTimeout: 20 * time.Second},
 	}
 	if testing.Verbose() {
 		cfg.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
@@ -127,11 +128,12 @@ func (n *Node) Stop() {
 	n.stepLog.Close()
 }
 
-// SetSettings replaces the settings; hooks that run are not touched.
-func (n *Node) SetSettings(s Settings) {
+// Reconfigure replaces the settings and what is registered; hooks that run are
+// not touched.
+func (n *Node) Reconfigure(s Settings, inventory *wire.Inventory, confHash string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.settings = s
+	n.settings, n.cfg.Inventory, n.cfg.ConfHash = s, inventory, confHash
 }
 
 func (n *Node) currentSettings() Settings {
@@ -140,8 +142,8 @@ func (n *Node) currentSettings() Settings {
 	return n.settings
 }
 
-func (n *Node) hookRunner(s *Settings) *hooks.Runner {
-	return &hooks.Runner{Timeout: s.HookTimeout, Log: n.log}
+func (n *Node) hookRunner(limit time.Duration) *hooks.Runner {
+	return &hooks.Runner{Timeout: limit, Log: n.log}
 }
 
 // SetController notes with whom the session is, host:port.

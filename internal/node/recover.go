@@ -99,6 +99,9 @@ func (r *run) attach(names []string) {
 		h := &stepHandle{run: r, number: number, name: name, dir: r.node.runDir(r.id), started: make(chan struct{}), done: make(chan struct{})}
 		r.node.mu.Lock()
 		r.steps[number] = h
+		if number >= 0 {
+			h.awaitSrunLocked()
+		}
 		r.node.mu.Unlock()
 		r.node.work.Add(1)
 		go h.listen()

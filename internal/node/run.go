@@ -166,8 +166,8 @@ func (r *run) runProlog() error {
 			defer r.node.prolog.Unlock()
 		}
 		// Not cut short when the job ends meanwhile: a half-done prolog is worse.
-		env := jobenv.Hook(r.order, &r.node.cfg.Site, "prolog_slurmd")
-		r.prologOK = r.node.hookRunner(&settings).Run(r.node.ctx, settings.Prolog, env)
+		env := jobenv.Hook(r.order, r.node.site(), "prolog_slurmd")
+		r.prologOK = r.node.hookRunner(settings.PrologTimeout).Run(r.node.ctx, settings.Prolog, env)
 		if r.prologOK != nil && r.node.ctx.Err() == nil {
 			r.change(func(f *wire.RunFact) {
 				f.PrologFailed, f.Failure = true, "prolog: "+r.prologOK.Error()
@@ -185,8 +185,8 @@ func (r *run) finish() {
 	settings := r.node.currentSettings()
 	if len(settings.Epilog) > 0 {
 		r.stage(wire.RunStage_STAGE_EPILOG)
-		env := jobenv.Hook(r.order, &r.node.cfg.Site, "epilog_slurmd")
-		if err := r.node.hookRunner(&settings).Run(r.node.ctx, settings.Epilog, env); err != nil {
+		env := jobenv.Hook(r.order, r.node.site(), "epilog_slurmd")
+		if err := r.node.hookRunner(settings.EpilogTimeout).Run(r.node.ctx, settings.Epilog, env); err != nil {
 			if r.node.ctx.Err() != nil {
 				return // the next daemon runs it again
 			}
@@ -286,10 +286,10 @@ func (r *run) runUnkillable(step int32) {
 	if settings.UnkillableProgram == "" {
 		return
 	}
-	env := append(jobenv.Hook(r.order, &r.node.cfg.Site, "unkillable_step"), fmt.Sprintf("SLURM_STEP_ID=%d", step))
+	env := append(jobenv.Hook(r.order, r.node.site(), "unkillable_step"), fmt.Sprintf("SLURM_STEP_ID=%d", step))
 	ctx, cancel := context.WithCancel(r.node.ctx)
 	defer cancel()
-	_ = r.node.hookRunner(&settings).Run(ctx, []string{settings.UnkillableProgram}, env) // the runner logs it
+	_ = r.node.hookRunner(settings.EpilogTimeout).Run(ctx, []string{settings.UnkillableProgram}, env) // the runner logs it
 }
 
 func stepName(step int32) string {

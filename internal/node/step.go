@@ -33,6 +33,8 @@ type stepHandle struct {
 	pids     []uint32
 	end      *steplink.End
 	released bool // nobody will read its output
+	readers  int  // sruns that follow it
+	losing   *time.Timer
 
 	mu   sync.Mutex
 	sock net.Conn
@@ -360,6 +362,47 @@ func wireUsage(u *steplink.Usage, node string) *wire.Usage {
 		MinCpuUsec: u.MinCPUUsec, MinCpuNode: node, MinCpuTask: u.MinCPUTask, AveCpuUsec: u.AveCPUUsec,
 		Tasks: u.Tasks,
 	}
+}
+
+// joined notes an srun that follows the step. The node's mutex guards the count.
+func (h *stepHandle) joined() {
+	n := h.run.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h.readers++
+	if h.losing != nil {
+		h.losing.Stop()
+		h.losing = nil
+	}
+}
+
+// left notes an srun that is gone. A step that nobody follows is ended after a
+// while: whoever lost a connection comes back before.
+func (h *stepHandle) left() {
+	n := h.run.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h.readers--
+	h.awaitSrunLocked()
+}
+
+func (h *stepHandle) awaitSrunLocked() {
+	n := h.run.node
+	if wait := n.settings.ReattachWait; wait >= 0 && h.readers <= 0 && h.losing == nil && n.ctx.Err() == nil {
+		h.losing = time.AfterFunc(wait, h.abandon)
+	}
+}
+
+func (h *stepHandle) abandon() {
+	n := h.run.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h.readers > 0 || n.ctx.Err() != nil {
+		return
+	}
+	h.released = true
+	h.terminate(steplink.Terminate{KillWait: uint32(n.settings.KillWait / time.Second)})
+	h.send(steplink.KindRelease, nil)
 }
 
 // stepStarted reports a step that runs.

@@ -134,6 +134,15 @@ func (s *Session) StepFact(key int64, attempt uint32, fact *wire.StepFact) {
 	}})
 }
 
+type registerKey struct{}
+
+// Reregister says anew who the node is, after its configuration has changed.
+func (s *Session) Reregister() {
+	register := s.cfg.Node.Register()
+	register.Protocol = Protocol
+	s.out.put(registerKey{}, &wire.NodeReport{Report: &wire.NodeReport_Register{Register: register}})
+}
+
 // Ack answers an order.
 func (s *Session) Ack(order uint64, failure string) {
 	s.out.put(order, &wire.NodeReport{Report: &wire.NodeReport_Ack{Ack: &wire.OrderAck{Order: order, Error: failure}}})

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"muster/internal/node/steplink"
 )
@@ -181,8 +182,24 @@ func (c *conn) input(d *steplink.Data) bool {
 			return false
 		}
 	}
-	c.push(steplink.KindInputTaken, steplink.Marshal(steplink.Data{Task: d.Task, Offset: d.Offset + uint64(len(d.Bytes))}))
 	return true
+}
+
+// inputProgress tells readers how far a task has its input.
+func (s *step) inputProgress(task uint32, offset uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.isReader() {
+			c.push(steplink.KindInputTaken, steplink.Marshal(steplink.Data{Task: task, Offset: offset}))
+		}
+	}
+}
+
+func (c *conn) isReader() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reader
 }
 
 // broadcast queues a frame for every peer. The step's mutex is held.
@@ -305,8 +322,13 @@ func (c *conn) nothingNew(streams []*stream) bool {
 	return true
 }
 
+// flushTime is how long a peer may take to hear the last words; they stand in
+// the status file as well.
+const flushTime = 10 * time.Second
+
 // flush waits until everything queued was sent.
 func (c *conn) flush() {
+	_ = c.sock.SetWriteDeadline(time.Now().Add(flushTime))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.closed && (len(c.queue) > 0 || !c.idle) {

@@ -117,7 +117,7 @@ func (s *step) openInput(t *taskFiles, spec *steplink.Task) error {
 		}
 		t.ours = append(t.ours, r)
 		t.fds[0] = int(r.Fd())
-		t.input = newInput(w)
+		t.input = newInput(s, spec.Rank, w)
 		return nil
 	}
 	if path == "" {

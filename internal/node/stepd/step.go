@@ -86,16 +86,22 @@ func (s *step) launch() {
 		_, s.end.UserFailure = err.(*userError)
 	}
 	s.launched = true
-	if s.alive == 0 {
+	if len(s.tasks) == 0 {
+		for _, st := range s.streams {
+			st.release()
+		}
+	}
+	// A job that is over already need not be told to run, except to those who
+	// wait for its output.
+	if s.alive > 0 || s.spec.Relay && len(s.tasks) > 0 {
+		s.broadcast(steplink.KindStarted, steplink.Marshal(s.startedLocked()))
+	}
+	switch {
+	case s.alive == 0:
 		s.isOver()
-		return
-	}
-	if err != nil { // some tasks run, and not all can
+	case err != nil: // some tasks run, and not all can
 		s.terminateLocked(steplink.Terminate{Now: true})
-		return
-	}
-	s.broadcast(steplink.KindStarted, steplink.Marshal(s.startedLocked()))
-	if s.ending != nil {
+	case s.ending != nil:
 		s.escalateLocked()
 	}
 }

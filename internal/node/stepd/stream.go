@@ -24,7 +24,7 @@ type stream struct {
 	base     uint64 // offset of buf[0] in the stream; all before it was taken
 	buf      []byte
 	eof      bool
-	eofTaken bool
+	eofTaken bool // the reader knows that the stream ends
 	released bool // nobody will read it: discard
 }
 
@@ -81,9 +81,7 @@ func (st *stream) taken(offset uint64, eof bool) {
 		st.buf = append(st.buf[:0], st.buf[n:]...)
 		st.base += n
 	}
-	if eof && st.eof && len(st.buf) == 0 {
-		st.eofTaken = true
-	}
+	st.eofTaken = st.eofTaken || eof
 	st.changed.Broadcast()
 }
 
@@ -100,26 +98,31 @@ func (st *stream) release() {
 func (st *stream) waitTaken() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for !st.released && !st.eofTaken {
+	for !st.released && !(st.eof && st.eofTaken && len(st.buf) == 0) {
 		st.changed.Wait()
 	}
 }
 
-// inputBound is how much standard input may be on its way to a task.
+// inputBound is how much standard input may wait for a task. A sender keeps to
+// a smaller window: it sends on only as input is acknowledged.
 const inputBound = 1 << 20
 
 // input is the relayed standard input of a task.
 type input struct {
+	step *step
+	task uint32
+
 	mu      sync.Mutex
 	changed sync.Cond
 	queue   []byte
 	next    uint64 // offset after the last byte accepted
+	done    uint64 // offset up to which the task has it
 	eof     bool
 	closed  bool // the task reads no more
 }
 
-func newInput(pipe *os.File) *input {
-	in := new(input)
+func newInput(s *step, task uint32, pipe *os.File) *input {
+	in := &input{step: s, task: task}
 	in.changed.L = &in.mu
 	go in.drain(pipe)
 	return in
@@ -128,6 +131,13 @@ func newInput(pipe *os.File) *input {
 // put accepts a piece; false says that more came than the window allows.
 func (in *input) put(d *steplink.Data) bool {
 	in.mu.Lock()
+	if in.closed { // it reads no more: everything counts as taken
+		in.next = max(in.next, d.Offset+uint64(len(d.Bytes)))
+		done := in.next
+		in.mu.Unlock()
+		in.step.inputProgress(in.task, done)
+		return true
+	}
 	defer in.mu.Unlock()
 	data := d.Bytes
 	if d.Offset < in.next { // a repeat
@@ -137,14 +147,13 @@ func (in *input) put(d *steplink.Data) bool {
 		return false
 	}
 	in.next += uint64(len(data))
-	if !in.closed {
-		in.queue = append(in.queue, data...)
-	}
+	in.queue = append(in.queue, data...)
 	in.eof = in.eof || d.EOF
 	in.changed.Broadcast()
 	return true
 }
 
+// drain hands the input to the task, and tells of each piece that it took.
 func (in *input) drain(pipe *os.File) {
 	defer pipe.Close()
 	for {
@@ -158,22 +167,17 @@ func (in *input) drain(pipe *os.File) {
 		if len(data) == 0 {
 			return
 		}
-		if _, err := pipe.Write(data); err != nil {
-			in.mu.Lock()
-			in.closed, in.queue = true, nil
-			in.changed.Broadcast()
-			in.mu.Unlock()
+		_, err := pipe.Write(data)
+		in.mu.Lock()
+		in.done += uint64(len(data))
+		if err != nil {
+			in.closed, in.queue, in.done = true, nil, in.next
+		}
+		done := in.done
+		in.mu.Unlock()
+		in.step.inputProgress(in.task, done)
+		if err != nil {
 			return
 		}
-		in.mu.Lock()
-		in.changed.Broadcast()
-		in.mu.Unlock()
 	}
-}
-
-// written is the offset up to which the task has its input (or never will).
-func (in *input) written() uint64 {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.next - uint64(len(in.queue))
 }

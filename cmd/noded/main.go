@@ -1,0 +1,112 @@
+// Command noded is the daemon of a compute node: it takes the controller's
+// orders and runs the jobs.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"muster/internal/conf"
+	"muster/internal/node/daemon"
+	"muster/internal/node/inventory"
+	"muster/internal/version"
+)
+
+func main() {
+	cli.VersionPrinter = func(*cli.Context) { fmt.Println(version.Daemon()) }
+	cli.VersionFlag = &cli.BoolFlag{Name: "version", Aliases: []string{"V"}, Usage: "print the version"}
+	verbose := 0
+	app := &cli.App{
+		Name:                   "noded",
+		Usage:                  "the daemon of a compute node",
+		Version:                version.Slurm,
+		HideHelpCommand:        true,
+		UseShortOptionHandling: true,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "N", Usage: "which `NODE` of slurm.conf this is"},
+			&cli.StringFlag{Name: "f", Usage: "`FILE` to read instead of the usual slurm.conf"},
+			&cli.BoolFlag{Name: "D", Usage: "stay in the foreground (it always does; a supervisor keeps it running)"},
+			&cli.BoolFlag{Name: "C", Usage: "print this machine's line for slurm.conf and end"},
+			&cli.BoolFlag{Name: "G", Usage: "print the generic resources of gres.conf and end"},
+			&cli.BoolFlag{Name: "c", Usage: "clear locks that a killed noded left (the kernel always does)"},
+			&cli.BoolFlag{Name: "v", Usage: "log more; repeat for still more", Count: &verbose},
+			&cli.StringFlag{Name: "L", Usage: "log to `FILE`"},
+			&cli.BoolFlag{Name: "declared", Usage: "register the hardware that slurm.conf declares, whatever this machine has"},
+			&cli.StringFlag{Name: "boot-id", Hidden: true},
+		},
+		Action: func(c *cli.Context) error { return run(c, verbose) },
+	}
+	if err := app.Run(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "noded:", err)
+		os.Exit(1)
+	}
+}
+
+func run(c *cli.Context, verbose int) error {
+	path := c.String("f")
+	if path == "" {
+		path = conf.Find()
+	}
+	switch {
+	case c.Bool("C"):
+		return printMachine(c.String("N"))
+	case c.Bool("G"):
+		return printGres(path, c.String("N"))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return daemon.Run(ctx, daemon.Options{
+		Conf: path, Node: c.String("N"), Declared: c.Bool("declared"), LogFile: c.String("L"),
+		Verbose: verbose, BootID: c.String("boot-id"), Version: version.Slurm,
+	})
+}
+
+// printMachine prints what slurmd -C does.
+func printMachine(name string) error {
+	if name == "" {
+		var err error
+		if name, err = conf.ShortHostname(); err != nil {
+			return err
+		}
+	}
+	m, err := inventory.Detect("/tmp")
+	if err != nil {
+		return err
+	}
+	fmt.Println(m.Line(name))
+	fmt.Println(inventory.UpTime())
+	return nil
+}
+
+func printGres(path, name string) error {
+	c, err := conf.Load(path)
+	if err != nil {
+		return err
+	}
+	n, err := daemon.FindNode(c, name)
+	if err != nil {
+		return err
+	}
+	devices, err := inventory.Devices(c, n.Name, false)
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		fmt.Printf("noded: Gres Name=%s Type=%s Index=%d File=%s Cores=%s Links=%s Flags=%s\n", d.Name,
+			orNull(d.Type), d.Index, orNull(d.File), orNull(d.Cores), orNull(d.Links), orNull(strings.ToUpper(d.Flags)))
+	}
+	return nil
+}
+
+func orNull(text string) string {
+	if text == "" {
+		return "(null)"
+	}
+	return text
+}
