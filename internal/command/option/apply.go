@@ -154,7 +154,20 @@ func (o *Options) directive(table []getopt.Option, line []string) error {
 // ApplyEnvironment sets what the program's variables say.
 func (o *Options) ApplyEnvironment(lookup func(string) (string, bool)) error {
 	o.source = FromEnvironment
-	table := Table()
+	if err := o.variables(onlyVariables, lookup); err != nil {
+		return err
+	}
+	return o.variables(Table(), lookup)
+}
+
+// onlyVariables have no word on a command line.
+var onlyVariables = []Entry{
+	{Long: "SLURM_DEBUG", In: All, Env: "SBATCH_DEBUG SALLOC_DEBUG SLURM_DEBUG", Set: debugLevel},
+	{Long: "SLURM_DIST_PLANESIZE", In: Srun, Env: "SLURM_DIST_PLANESIZE", Set: planeSize},
+	{Long: "SLURM_WAIT4SWITCH", In: All, Env: "SBATCH_WAIT4SWITCH SALLOC_WAIT4SWITCH SLURM_WAIT4SWITCH", Set: switchesWait},
+}
+
+func (o *Options) variables(table []Entry, lookup func(string) (string, bool)) error {
 	for i := range table {
 		e := &table[i]
 		if e.In&o.Program == 0 || e.Env == "" {

@@ -155,3 +155,11 @@ func switches(o *Options, e *Entry, value string) error {
 	}
 	return nil
 }
+
+// switchesWait is how long a job waits for the number of switches it asks for.
+func switchesWait(o *Options, _ *Entry, value string) error {
+	if seconds, ok := waitSeconds(value); ok {
+		o.Spec.SwitchesWait = seconds
+	}
+	return nil
+}

@@ -251,6 +251,13 @@ func TestEnvironment(t *testing.T) {
 	assert.Zero(t, o.Spec.NumTasks, "sbatch reads no variable for it")
 	assert.Equal(t, "nomultithread", o.Spec.Hint)
 
+	o, err = parse(Sbatch, nil, map[string]string{"SBATCH_DEBUG": "2", "SBATCH_WAIT4SWITCH": "5", "SLURM_DEBUG": "1"})
+	require.NoError(t, err)
+	assert.Equal(t, 2, o.Level)
+	assert.EqualValues(t, 300, o.Spec.SwitchesWait)
+	o, err = parse(Srun, []string{"-m", "plane"}, map[string]string{"SLURM_DIST_PLANESIZE": "4"})
+	require.NoError(t, err)
+	assert.Equal(t, "plane=4", o.Spec.DistributionText)
 	_, err = parse(Sbatch, nil, map[string]string{"SBATCH_TIMELIMIT": "foo"})
 	assert.EqualError(t, err, "Invalid --time specification")
 	o, err = parse(Sbatch, []string{"--mem-per-cpu=10"}, map[string]string{"SBATCH_MEM_PER_NODE": "100"})
