@@ -13,6 +13,7 @@ import (
 
 	"muster/internal/conf"
 	"muster/internal/ctld"
+	"muster/internal/metrics/profile"
 	"muster/internal/version"
 )
 
@@ -46,6 +47,9 @@ func run(c *cli.Context) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	if err := profile.Serve(ctx, "ctld"); err != nil {
+		return err
+	}
 	opts := ctld.Options{Conf: path, Host: c.String("host"), Version: version.Slurm}
 	switch {
 	case c.String("dump") != "":

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"muster/internal/conf"
+	"muster/internal/metrics/profile"
 	"muster/internal/node/daemon"
 	"muster/internal/node/inventory"
 	"muster/internal/version"
@@ -61,6 +62,9 @@ func run(c *cli.Context, verbose int) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	if err := profile.Serve(ctx, "noded."+c.String("N")); err != nil {
+		return err
+	}
 	return daemon.Run(ctx, daemon.Options{
 		Conf: path, Node: c.String("N"), Declared: c.Bool("declared"), LogFile: c.String("L"),
 		Verbose: verbose, BootID: c.String("boot-id"), Version: version.Slurm,
