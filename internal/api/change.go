@@ -49,7 +49,7 @@ func (s *Server) Admin(ctx context.Context, r *wire.AdminRequest) (*wire.AdminRe
 }
 
 func (s *Server) reconfigure(ctx context.Context, r *wire.AdminRequest) (*wire.AdminReply, error) {
-	reply, err := s.Admin.Reconfigure(ctx, s.actor(ctx), string(r.RequestId))
+	reply, err := s.Process.Reconfigure(ctx, s.actor(ctx), string(r.RequestId))
 	if errors.Is(err, controller.ErrTryAgain) {
 		return nil, tryAgain(err.Error())
 	}
@@ -65,7 +65,7 @@ func (s *Server) reconfigure(ctx context.Context, r *wire.AdminRequest) (*wire.A
 // shutdown ends the nodes and then the controller, as `scontrol shutdown` does.
 func (s *Server) shutdown() {
 	s.sessions.broadcast(&wire.NodeOrder{Body: &wire.NodeOrder_Shutdown{Shutdown: true}})
-	s.Admin.Shutdown()
+	s.Process.Shutdown()
 }
 
 // Wait answers when a job, or all tasks of an array, have ended.

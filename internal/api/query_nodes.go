@@ -104,13 +104,13 @@ func (s *Server) Partitions(ctx context.Context, r *wire.PartitionsRequest) (*wi
 
 // Config is what `scontrol show config` prints.
 func (s *Server) Config(context.Context, *wire.ConfigRequest) (*wire.ConfigReply, error) {
-	conf, cgroup := s.Admin.ShowConfig()
+	conf, cgroup := s.Process.ShowConfig()
 	return &wire.ConfigReply{Config: conf, Cgroup: cgroup, Now: s.Clock().Unix(), Cluster: s.ClusterName}, nil
 }
 
 // ConfFiles are what a configless host keeps.
 func (s *Server) ConfFiles(_ context.Context, r *wire.ConfFilesRequest) (*wire.ConfFilesReply, error) {
-	hash, files := s.Admin.ConfFiles()
+	hash, files := s.Process.ConfFiles()
 	if hash == r.Hash {
 		return &wire.ConfFilesReply{Hash: hash}, nil
 	}

@@ -43,8 +43,8 @@ type Core interface {
 	Next(ctx context.Context, v *controller.View) (*controller.View, error)
 }
 
-// Admin carries out what an administrator asks of the process itself.
-type Admin interface {
+// Process carries out what an administrator asks of the process itself.
+type Process interface {
 	// Reconfigure reads and checks the files and puts them in force.
 	Reconfigure(ctx context.Context, actor controller.Actor, id string) (*wire.AdminReply, error)
 	Shutdown()
@@ -58,13 +58,13 @@ type Admin interface {
 type Options struct {
 	Core       Core
 	Accounting Accounting
-	Admin      Admin
+	Process    Process
 	Users      *users.Resolver
 	Policy     access.Policy
 	Log        *slog.Logger
 	Clock      func() time.Time
 
-	Sign        func(payload []byte) *wire.Signed // launch orders and step credentials
+	Sign        func(purpose credential.Purpose, payload []byte) *wire.Signed
 	IssueNode   func(csr []byte, node string, uid, gid uint32) ([]byte, error)
 	ClusterName string
 	Controllers []string

@@ -9,6 +9,7 @@ import (
 	"muster/internal/auth/pki"
 	"muster/internal/conf"
 	"muster/internal/controller"
+	"muster/internal/slurmtime"
 	"muster/internal/wire"
 )
 
@@ -38,8 +39,8 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 	d.mu.Lock()
 	d.conf = next
 	d.mu.Unlock()
-	for _, change := range conf.Diff(old, next).Changed {
-		d.log.Info("reconfigured", "parameter", change.Key)
+	for _, change := range conf.Diff(old, next).Changes {
+		d.log.Info("reconfigured", "parameter", change.Key, "from", change.Old, "to", change.New)
 		if change.Restart {
 			answer.Messages = append(answer.Messages, change.Key+" takes effect when the daemons are restarted")
 		}
@@ -56,10 +57,17 @@ func (d *daemon) Shutdown() { d.stop() }
 // ShowConfig is what `scontrol show config` prints.
 func (d *daemon) ShowConfig() (params, cgroup []*wire.KeyValue) {
 	c := d.config()
-	for _, kv := range conf.ShowConfig(c) {
+	rt := conf.Runtime{
+		BootTime: slurmtime.Standard(d.started), HashMatch: true, Version: d.opts.Version,
+		UserID: func(name string) (int, bool) {
+			uid, err := d.resolver.ParseUser(context.Background(), name)
+			return int(uid), err == nil
+		},
+	}
+	for _, kv := range conf.ShowConfig(c, rt) {
 		params = append(params, &wire.KeyValue{Key: kv.Key, Value: kv.Value})
 	}
-	for _, kv := range conf.ShowCgroup(c) {
+	for _, kv := range conf.ShowCgroup(c.Cgroup) {
 		cgroup = append(cgroup, &wire.KeyValue{Key: kv.Key, Value: kv.Value})
 	}
 	return params, cgroup

@@ -47,6 +47,7 @@ type daemon struct {
 	host     conf.ControllerHost
 	db       *database
 	stop     context.CancelFunc
+	started  time.Time
 
 	mu   sync.Mutex
 	conf *conf.Config
@@ -63,7 +64,7 @@ const (
 func Run(ctx context.Context, opts Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &daemon{opts: opts, stop: stop}
+	d := &daemon{opts: opts, stop: stop, started: time.Now()}
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
@@ -275,27 +276,35 @@ func (d *daemon) serve(ctx context.Context, srv *api.Server, loop *controller.Lo
 	}
 	authConf := auth.ServerConfig{TLS: tlsConf, Checkers: []auth.Checker{d.auth.Checker}, Certificate: pki.NodeIdentity}
 	c := d.config()
-	local, err := listenLocal(c)
-	if err != nil {
-		return err
-	}
 	remote, err := listenRemote(d.host, c)
 	if err != nil {
-		local.Close()
 		return err
 	}
+	local, err := listenLocal(c)
+	if err != nil {
+		remote.Close()
+		return err
+	}
+	sockets := []net.Listener{remote}
+	if local != nil {
+		sockets = append(sockets, local)
+	}
 	parts.Go(func() {
-		if _, err := loop.Next(ctx, nil); err != nil { // until the first view is there
-			local.Close()
-			remote.Close()
+		var both sync.WaitGroup
+		defer both.Wait()
+		_, err := loop.Next(ctx, nil) // the first view is there
+		for _, l := range sockets {
+			if err != nil {
+				l.Close()
+				continue
+			}
+			both.Go(func() { failed(l.Addr().String(), srv.Serve(ctx, l, authConf)) })
+		}
+		if err != nil {
 			return
 		}
-		var both sync.WaitGroup
-		both.Go(func() { failed("local socket", srv.Serve(ctx, local, authConf)) })
-		both.Go(func() { failed("port", srv.Serve(ctx, remote, authConf)) })
 		both.Go(func() { srv.Watch(ctx) })
 		both.Go(func() { d.serveTokens(ctx) })
-		both.Wait()
 	})
 	return nil
 }
@@ -353,7 +362,7 @@ func (d *daemon) serverOptions(lease store.Lease) api.Options {
 	}
 	beat := max(time.Second, min(heartbeat, c.SlurmdTimeout/6))
 	return api.Options{
-		Accounting: history{d.db.store}, Admin: d, Users: d.resolver, Policy: d.policy, Log: d.log, Clock: time.Now,
+		Accounting: history{d.db.store}, Process: d, Users: d.resolver, Policy: d.policy, Log: d.log, Clock: time.Now,
 		Sign: d.sign, IssueNode: d.pki.IssueNode, ClusterName: c.ClusterName, Controllers: names,
 		Version: d.opts.Version, Host: d.host.Name, ConfHash: func() string { return d.config().Hash },
 		Heartbeat: beat, NodeTimeout: 3 * beat, MaxScript: c.SchedulerParams.Int("max_script_size", 4<<20),

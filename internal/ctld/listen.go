@@ -22,8 +22,13 @@ const (
 	runFolder       = "/run/slurm"
 )
 
-// listenLocal opens the unix socket, on which the kernel says who asks.
+// listenLocal opens the unix socket, on which the kernel says who asks. With
+// several controllers there is none: a name in a folder that they may share
+// would not tell which of them leads.
 func listenLocal(c *conf.Config) (net.Listener, error) {
+	if len(c.SlurmctldHosts) > 1 {
+		return nil, nil
+	}
 	path := filepath.Join(c.Dir(), localSocketName)
 	l, err := sack.Listen(path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
@@ -38,8 +43,7 @@ func listenLocal(c *conf.Config) (net.Listener, error) {
 	return l, nil
 }
 
-// listenRemote opens the port: the one in the host's address, else the first
-// SlurmctldPort.
+// listenRemote opens the first SlurmctldPort.
 func listenRemote(h conf.ControllerHost, c *conf.Config) (net.Listener, error) {
 	addr, err := hostPort(h, c)
 	if err != nil {
@@ -52,14 +56,16 @@ func listenRemote(h conf.ControllerHost, c *conf.Config) (net.Listener, error) {
 	return l, nil
 }
 
+// hostPort is where to listen: every address of the host, but only the given
+// one where that is a loopback address.
 func hostPort(h conf.ControllerHost, c *conf.Config) (string, error) {
-	if host, port, err := net.SplitHostPort(h.Addr); err == nil {
-		return net.JoinHostPort(host, port), nil
-	}
 	if len(c.SlurmctldPorts) == 0 {
 		return "", fmt.Errorf("%s: no SlurmctldPort", c.Path)
 	}
 	port := strconv.Itoa(c.SlurmctldPorts[0])
+	if ip := net.ParseIP(h.Addr); ip != nil && ip.IsLoopback() {
+		return net.JoinHostPort(h.Addr, port), nil
+	}
 	return net.JoinHostPort("", port), nil
 }
 

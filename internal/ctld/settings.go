@@ -45,14 +45,15 @@ func settings(c *conf.Config) (*controller.Settings, error) {
 		HasPrologSlurmctld: len(c.PrologSlurmctld) > 0,
 		HasEpilogSlurmctld: len(c.EpilogSlurmctld) > 0,
 		KeepPartState:      c.ReconfigFlags.Has("KeepPartState") || c.ReconfigFlags.Has("KeepPartInfo"),
-		SelectCores:        !has("CR_CPU") && !has("CR_CPU_Memory"),
-		SelectMemory:       memory || len(c.SelectParams) == 0,
-		LLN:                has("CR_LLN"),
-		PackNodes:          has("CR_Pack_Nodes"),
-		MaxPlanStarts:      maxPlanStarts,
+		TRESGres:           gresTRES(c),
 	}
-	memLimit(c.DefMem, &s.DefMemPerNode, &s.DefMemPerCPU, &s.DefMemPerGPU)
-	memLimit(c.MaxMem, &s.MaxMemPerNode, &s.MaxMemPerCPU, nil)
+	o := &s.Pass
+	o.SelectCores = !has("CR_CPU") && !has("CR_CPU_Memory")
+	o.SelectMemory = memory || len(c.SelectParams) == 0
+	o.LLN, o.PackNodes = has("CR_LLN"), has("CR_Pack_Nodes")
+	o.DefCPUPerGPU, o.MaxStarts = c.DefCPUPerGPU, maxPlanStarts
+	memLimit(c.DefMem, &o.DefMemPerNode, &o.DefMemPerCPU, &o.DefMemPerGPU)
+	memLimit(c.MaxMem, &o.MaxMemPerNode, &o.MaxMemPerCPU, nil)
 	for i := range c.Nodes {
 		s.Nodes = append(s.Nodes, nodeSettings(c, &c.Nodes[i]))
 	}
@@ -60,6 +61,18 @@ func settings(c *conf.Config) (*controller.Settings, error) {
 		s.Partitions = append(s.Partitions, partitionInfo(c, &c.Partitions[i]))
 	}
 	return s, nil
+}
+
+// gresTRES lists the generic resources that count as TRES: what
+// AccountingStorageTRES names as gres/….
+func gresTRES(c *conf.Config) []string {
+	var out []string
+	for _, t := range c.AccountingStorageTRES {
+		if name, ok := strings.CutPrefix(strings.ToLower(t), "gres/"); ok {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // maxPlanStarts bounds one plan, so that a pass over a long queue of small jobs
@@ -98,8 +111,22 @@ func nodeSettings(c *conf.Config, n *conf.NodeConf) controller.NodeSettings {
 		CoresPerSocket: uint32(n.CoresPerSocket), ThreadsPerCore: uint32(n.ThreadsPerCore),
 		RealMemory: n.RealMemory, TmpDisk: n.TmpDisk, Gres: n.Gres, GresDevices: gresSettings(c, n),
 		Features: strings.Join(n.Features, ","), Weight: n.Weight, CoreSpecCount: uint32(n.CoreSpecCount),
-		CPUSpecList: n.CPUSpecList, MemSpecLimit: n.MemSpecLimit, State: n.State, Reason: n.Reason,
+		CPUSpecList: n.CPUSpecList, SpecCPUs: specCPUs(n.CPUSpecList), MemSpecLimit: n.MemSpecLimit, State: n.State, Reason: n.Reason,
 	}
+}
+
+// specCPUs are the numbers in a CpuSpecList, which the configuration's reader
+// has checked.
+func specCPUs(list string) []uint32 {
+	ids, err := conf.ParseIDs(list)
+	if err != nil {
+		return nil
+	}
+	out := make([]uint32, len(ids))
+	for i, id := range ids {
+		out[i] = uint32(id)
+	}
+	return out
 }
 
 // gresSettings numbers a node's devices: those of gres.conf in its order, else

@@ -2,11 +2,12 @@ package devcluster
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
+
+	"muster/internal/auth/setup"
 )
 
 // Options are what `up` can be told.
@@ -44,7 +45,7 @@ func (o *Options) check() error {
 
 // write makes the configuration files.
 func (l Layout) write(o *Options) error {
-	free, err := ports(o.Controllers + o.Nodes)
+	free, err := ports(1 + o.Nodes)
 	if err != nil {
 		return err
 	}
@@ -52,8 +53,7 @@ func (l Layout) write(o *Options) error {
 	if err != nil {
 		return err
 	}
-	key := make([]byte, 64)
-	if _, err := rand.Read(key); err != nil {
+	if err := setup.Cluster(l.path("etc"), l.State(), os.Geteuid(), os.Getegid()); err != nil {
 		return err
 	}
 	files := []struct {
@@ -63,7 +63,6 @@ func (l Layout) write(o *Options) error {
 		{"slurm.conf", text, 0o644},
 		{"gres.conf", l.gresConf(o), 0o644},
 		{"cgroup.conf", "ConstrainCores=no\nConstrainRAMSpace=no\nConstrainDevices=no\n", 0o644},
-		{"slurm.key", string(key), 0o600},
 	}
 	if o.Database != "" {
 		files = append(files, struct {
@@ -102,7 +101,7 @@ func (l Layout) slurmConf(o *Options, free []int) (string, error) {
 		if i > 0 {
 			host = fmt.Sprintf("localhost%d", i+1)
 		}
-		p("SlurmctldHost=%s(127.0.0.1:%d)", host, free[i])
+		p("SlurmctldHost=%s(127.0.0.%d)", host, i+1)
 	}
 	p("SlurmctldPort=%d", free[0])
 	user, err := currentUser()
@@ -116,6 +115,9 @@ func (l Layout) slurmConf(o *Options, free []int) (string, error) {
 		auth = "auth/slurm"
 	}
 	set("AuthType", "%s", auth)
+	if auth == "auth/slurm" {
+		set("AuthInfo", "socket=%s", l.path("run", "sack.sock"))
+	}
 	p("StateSaveLocation=%s", l.State())
 	p("SlurmdSpoolDir=%s", l.path("spool", "%n"))
 	p("SlurmctldLogFile=%s", l.Log("ctld"))
@@ -129,8 +131,9 @@ func (l Layout) slurmConf(o *Options, free []int) (string, error) {
 	set("ProctrackType", "%s", map[bool]string{true: "proctrack/cgroup", false: "proctrack/linuxproc"}[os.Geteuid() == 0])
 	if o.GPUs > 0 {
 		set("GresTypes", "gpu")
+		set("AccountingStorageTRES", "gres/gpu")
 	}
-	l.nodeLines(p, o, free[o.Controllers:], extra)
+	l.nodeLines(p, o, free[1:], extra)
 	if !given(extra, "PartitionName") {
 		p("PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
 	}

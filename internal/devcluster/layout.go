@@ -46,7 +46,7 @@ func (l Layout) make() error {
 	for _, d := range []struct {
 		name string
 		mode os.FileMode
-	}{{"", 0o755}, {"etc", 0o755}, {"log", 0o755}, {"run", 0o755}, {"state", 0o700}, {"spool", 0o755}} {
+	}{{"", 0o755}, {"etc", 0o755}, {"log", 0o755}, {"run", 0o755}, {"state", 0o711}, {"spool", 0o755}} {
 		if err := os.MkdirAll(l.path(d.name), d.mode); err != nil {
 			return err
 		}
