@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"muster/test/bench/processes"
 )
 
 // runner measures figures, cluster by cluster, the systems in turn.
@@ -87,7 +89,7 @@ func (r *runner) idle(ctx context.Context, places []*place) error {
 	const span = 3 * time.Second
 	before := make([]map[string]time.Duration, len(places))
 	for i, p := range places {
-		before[i] = cpu(p.folder())
+		before[i] = processes.CPU(p.folder())
 	}
 	select {
 	case <-ctx.Done():
@@ -96,7 +98,7 @@ func (r *runner) idle(ctx context.Context, places []*place) error {
 	}
 	for i, p := range places {
 		total := 0.0
-		for _, seconds := range spent(p.folder(), before[i]) {
+		for _, seconds := range processes.Spent(p.folder(), before[i]) {
 			total += seconds
 		}
 		r.results.idle(p.name(), 100*total/span.Seconds())
@@ -115,12 +117,12 @@ func (r *runner) figure(ctx context.Context, f figure, places []*place) error {
 	for n := range r.repetitions {
 		for i := range places {
 			p := places[(i+n)%len(places)] // each goes first in turn
-			before := cpu(p.folder())
+			before := processes.CPU(p.folder())
 			value, err := f.measure(ctx, p)
 			if err != nil {
 				return err
 			}
-			used := spent(p.folder(), before)
+			used := processes.Spent(p.folder(), before)
 			fmt.Fprintf(os.Stderr, "%-14s %-7s %d: %.2f %s\n", f.name, p.name(), n+1, value, f.unit)
 			r.results.add(f, p.name(), value, used)
 			if f.tidy != nil {

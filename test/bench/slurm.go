@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"muster/test/bench/processes"
 	"muster/test/conformance/oracle"
 )
 
@@ -59,12 +60,12 @@ func (s *slurm) killController() error {
 		_ = cmd.Wait() // says only that it was killed
 		return nil
 	}
-	for _, p := range family(s.dir) {
-		if p.program == "slurmctld" {
-			if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
+	for _, p := range processes.Family(s.dir) {
+		if p.Program == "slurmctld" {
+			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
 				return fmt.Errorf("kill slurmctld: %w", err)
 			}
-			return awaitEnd(p.pid)
+			return processes.AwaitEnd(p.PID)
 		}
 	}
 	return errors.New("no slurmctld runs")

@@ -1,4 +1,6 @@
-package main
+// Package processes finds the processes of a cluster by its folder and adds up
+// what they cost. It only looks.
+package processes
 
 import (
 	"bytes"
@@ -13,19 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// proc is a process of a cluster.
-type proc struct {
-	pid     int
-	program string
-	cpu     time.Duration // its own and that of the children it has waited for
+// Process is a process of a cluster.
+type Process struct {
+	PID     int
+	Program string
+	CPU     time.Duration // its own and that of the children it has waited for
 }
 
-// family finds the processes of the cluster in a folder: those that name it in
+// Family finds the processes of the cluster in a folder: those that name it in
 // their arguments or their environment, and all below them.
-func family(dir string) []proc {
+func Family(dir string) []Process {
 	needle := []byte(dir + "/")
 	parents, own := map[int]int{}, map[int]bool{}
-	stats := map[int]proc{}
+	stats := map[int]Process{}
 	found, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range found {
 		pid, err := strconv.Atoi(filepath.Base(path))
@@ -42,7 +44,7 @@ func family(dir string) []proc {
 		own[pid] = bytes.Contains(append(line, 0), needle) || bytes.Contains(environ, needle) ||
 			bytes.Contains(append(line, '/', 0), needle)
 	}
-	var out []proc
+	var out []Process
 	for pid, p := range stats {
 		for at := pid; at > 1; at = parents[at] {
 			if own[at] {
@@ -55,7 +57,7 @@ func family(dir string) []proc {
 }
 
 // readStat reads /proc/PID/stat: the fields stand after the name in brackets.
-func readStat(pid int) (p proc, parent int, ok bool) {
+func readStat(pid int) (p Process, parent int, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return p, 0, false
@@ -75,22 +77,22 @@ func readStat(pid int) (p proc, parent int, ok bool) {
 		ticks += n
 	}
 	const perSecond = 100 // USER_HZ of every Linux
-	return proc{pid: pid, program: string(text[open+1 : shut]), cpu: time.Duration(ticks) * time.Second / perSecond}, parent, err == nil
+	return Process{PID: pid, Program: string(text[open+1 : shut]), CPU: time.Duration(ticks) * time.Second / perSecond}, parent, err == nil
 }
 
-// cpu sums up the CPU time by program.
-func cpu(dir string) map[string]time.Duration {
+// CPU sums up the CPU time by program.
+func CPU(dir string) map[string]time.Duration {
 	sum := map[string]time.Duration{}
-	for _, p := range family(dir) {
-		sum[p.program] += p.cpu
+	for _, p := range Family(dir) {
+		sum[p.Program] += p.CPU
 	}
 	return sum
 }
 
-// spent is what has been used since an earlier call of cpu, in seconds.
-func spent(dir string, before map[string]time.Duration) map[string]float64 {
+// Spent is what has been used since an earlier call of CPU, in seconds.
+func Spent(dir string, before map[string]time.Duration) map[string]float64 {
 	out := map[string]float64{}
-	for name, now := range cpu(dir) {
+	for name, now := range CPU(dir) {
 		if d := now - before[name]; d >= 10*time.Millisecond {
 			out[name] = d.Seconds()
 		}
@@ -98,8 +100,8 @@ func spent(dir string, before map[string]time.Duration) map[string]float64 {
 	return out
 }
 
-// awaitEnd waits until a process is gone.
-func awaitEnd(pid int) error {
+// AwaitEnd waits until a process is gone.
+func AwaitEnd(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == syscall.ESRCH {
 		return nil
