@@ -67,6 +67,7 @@ type NodeSettings struct {
 	Weight               uint32
 	CoreSpecCount        uint32
 	CPUSpecList          string
+	SpecCPUs             []uint32 // of CPUSpecList
 	MemSpecLimit         uint64
 	State                string // UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD
 	Reason               string

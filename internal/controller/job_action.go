@@ -1,0 +1,202 @@
+package controller
+
+import (
+	"slices"
+
+	"muster/internal/model"
+	"muster/internal/wire"
+)
+
+// action holds, releases, requeues, suspends or resumes jobs.
+func (s *State) action(ev *JobAction) *wire.JobOutcomes {
+	reply := &wire.JobOutcomes{}
+	req := ev.Request
+	say := func(id string, r *wire.Refusal) {
+		reply.Jobs = append(reply.Jobs, &wire.JobOutcome{Id: id, Refusal: r})
+	}
+	all := s.choose(req.Jobs, func(ref *wire.JobRef) { say(refText(ref), errJobID) })
+	if len(req.Names) > 0 {
+		for _, j := range inOrder(s.jobs) {
+			if slices.Contains(req.Names, j.spec.Name) && !model.Ended(j.st.State) && ev.Actor.may(j.spec.Uid) {
+				all = append(all, chosen{j: j})
+			}
+		}
+	}
+	for _, c := range all {
+		id := model.JobID(c.j.st)
+		if c.ref != nil {
+			id = refText(c.ref)
+		}
+		if !ev.Actor.may(c.j.spec.Uid) {
+			say(id, errDenied)
+			continue
+		}
+		if c.j.arr != nil && c.ref != nil && c.ref.Tasks == "" && !applies(req.Verb, c.j.st) && len(all) > 1 {
+			continue // of a whole array only those that it concerns
+		}
+		for _, j := range s.records(c) {
+			say(id, s.act(j, req, ev.Actor))
+		}
+	}
+	return reply
+}
+
+// applies tells whether an action on a whole array is meant for this record.
+func applies(v wire.JobVerb, st *wire.JobState) bool {
+	switch v {
+	case wire.JobVerb_VERB_HOLD, wire.JobVerb_VERB_UHOLD, wire.JobVerb_VERB_RELEASE, wire.JobVerb_VERB_TOP:
+		return waits(st)
+	case wire.JobVerb_VERB_SUSPEND, wire.JobVerb_VERB_RESUME:
+		return runs(st)
+	default:
+		return st.State != wire.BaseState_PENDING
+	}
+}
+
+func (s *State) act(j *job, req *wire.JobActionRequest, a Actor) *wire.Refusal {
+	switch req.Verb {
+	case wire.JobVerb_VERB_HOLD, wire.JobVerb_VERB_UHOLD:
+		// An administrator's hold is one that the user cannot lift.
+		return s.hold(j, req.Verb == wire.JobVerb_VERB_UHOLD || !a.Operator || a.UID == j.spec.Uid && a.UID != 0)
+	case wire.JobVerb_VERB_RELEASE:
+		return s.unhold(j, a)
+	case wire.JobVerb_VERB_REQUEUE, wire.JobVerb_VERB_REQUEUE_HOLD:
+		return s.requeue(j, req, a)
+	case wire.JobVerb_VERB_SUSPEND:
+		if !a.Operator {
+			return errDenied
+		}
+		return s.suspend(j)
+	case wire.JobVerb_VERB_RESUME:
+		if !a.Operator {
+			return errDenied
+		}
+		return s.resume(j)
+	case wire.JobVerb_VERB_TOP:
+		return errDisabled
+	}
+	return errParameter
+}
+
+func (s *State) hold(j *job, byUser bool) *wire.Refusal {
+	switch {
+	case model.Ended(j.st.State):
+		return errDone
+	case !waits(j.st):
+		return errNotPending
+	case j.st.Priority == 0 && !j.st.HeldByUser && byUser:
+		return nil // an administrator's hold stays one
+	}
+	s.setHold(s.edit(j), byUser)
+	return nil
+}
+
+func (s *State) unhold(j *job, a Actor) *wire.Refusal {
+	switch {
+	case model.Ended(j.st.State):
+		return errDone
+	case !waits(j.st):
+		return errNotPending
+	case j.st.Priority != 0:
+		return nil
+	case !j.st.HeldByUser && !a.Operator:
+		return errDenied
+	}
+	st := s.edit(j)
+	st.Priority = s.firstPriority(j.spec, Actor{})
+	st.Reason, st.HeldByUser = "", false
+	st.Flags &^= uint32(wire.StateFlag_FLAG_REQUEUE_HOLD | wire.StateFlag_FLAG_SPECIAL_EXIT)
+	st.LaunchFailures, st.AvoidNodes = 0, nil
+	s.wantPass()
+	return nil
+}
+
+// requeue gives up a run, or revives an ended job.
+func (s *State) requeue(j *job, req *wire.JobActionRequest, a Actor) *wire.Refusal {
+	st := j.st
+	how := requeueHow{special: req.SpecialExit}
+	if req.Verb == wire.JobVerb_VERB_REQUEUE_HOLD {
+		how.hold, how.byUser = true, !a.Operator || a.UID == j.spec.Uid && a.UID != 0
+		how.reason = model.ReasonHeldAdmin
+		if how.byUser {
+			how.reason = model.ReasonHeldUser
+		}
+	}
+	switch {
+	case !j.spec.Batch || j.spec.RequeueSet && !j.spec.Requeue:
+		return errRequeueHere
+	case waits(st):
+		if how.hold {
+			return s.hold(j, how.byUser)
+		}
+		return errPending
+	case st.State == wire.BaseState_PENDING: // being requeued already
+		return errTransition
+	case runs(st):
+		s.requeueRun(j, how)
+	case completing(st):
+		t := s.edit(j)
+		t.State = wire.BaseState_PENDING
+		t.Flags |= uint32(wire.StateFlag_FLAG_REQUEUED)
+		t.EndingAs = st.State
+		s.requeueNotes(t, how)
+	case isArrayHead(j):
+		return errDone
+	default:
+		s.revive(j, how)
+	}
+	return nil
+}
+
+// revive lets an ended job wait again.
+func (s *State) revive(j *job, how requeueHow) {
+	s.requeueNotes(s.edit(j), how)
+	if j.st.Attempt == 0 { // cancelled before it ran
+		j.st.Restarts--
+	}
+	s.waitAgain(j)
+}
+
+func (s *State) suspend(j *job) *wire.Refusal {
+	switch st := j.st; {
+	case waits(st):
+		return errPending
+	case st.State == wire.BaseState_SUSPENDED && runs(st):
+		return errAlreadySusp
+	case !runs(st):
+		return errDone
+	case flag(st, wire.StateFlag_FLAG_CONFIGURING):
+		return errTransition
+	}
+	st := s.edit(j)
+	st.State, st.SuspendedAt = wire.BaseState_SUSPENDED, s.now
+	s.orderSuspend(j, false)
+	return nil
+}
+
+func (s *State) resume(j *job) *wire.Refusal {
+	switch st := j.st; {
+	case waits(st):
+		return errPending
+	case !runs(st):
+		return errDone
+	case st.State != wire.BaseState_SUSPENDED:
+		return errNotSuspended
+	}
+	st := s.edit(j)
+	gap := s.now - st.SuspendedAt
+	s.stopClock(st)
+	st.State = wire.BaseState_RUNNING
+	st.End += gap
+	s.orderSuspend(j, true)
+	return nil
+}
+
+func (s *State) orderSuspend(j *job, resume bool) {
+	for _, n := range j.nodes {
+		if n.session != 0 {
+			o := &wire.SuspendOrder{Key: j.st.Key, Attempt: j.st.Attempt, Resume: resume}
+			s.send(n, &wire.NodeOrder{Body: &wire.NodeOrder_Suspend{Suspend: o}})
+		}
+	}
+}

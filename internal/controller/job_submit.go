@@ -1,0 +1,304 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+
+	"muster/internal/hostlist"
+	"muster/internal/model"
+	"muster/internal/wire"
+)
+
+// submit enters a job. Every check comes before the first change.
+func (s *State) submit(ev *Submit) *wire.SubmitReply {
+	reply := &wire.SubmitReply{}
+	if len(s.jobs) >= s.set.MaxJobCount {
+		reply.Refusal = errFull
+		return reply
+	}
+	spec := ev.Spec
+	n := &newJob{spec: spec, actor: ev.Actor}
+	if reply.Refusal = s.check(n); reply.Refusal != nil {
+		return reply
+	}
+	reply.Messages = n.messages
+	if ev.TestOnly {
+		s.testOnly(n, reply)
+		return reply
+	}
+	j := s.admit(n, ev.Contents)
+	reply.JobId, reply.Key = j.st.JobId, j.st.Key
+	s.stats.Submitted++
+	s.wantPass()
+	return reply
+}
+
+// newJob is a submission on its way through the checks.
+type newJob struct {
+	spec     *wire.JobSpec
+	actor    Actor
+	parts    []*part
+	tasks    model.TaskSet
+	throttle uint32
+	limit    uint32
+	deps     *dependency
+	messages []string
+}
+
+func (s *State) check(n *newJob) *wire.Refusal {
+	for _, step := range []func(*newJob) *wire.Refusal{
+		s.checkPartitions, s.checkArray, s.checkNodeNames, s.checkLimits, s.checkDependency, s.checkShape,
+	} {
+		if r := step(n); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// checkPartitions finds the partitions asked for, or the default one.
+func (s *State) checkPartitions(n *newJob) *wire.Refusal {
+	if n.spec.Partition == "" {
+		i := slices.IndexFunc(s.parts, func(p *part) bool { return p.info.IsDefault })
+		if i < 0 {
+			return errNoPartition
+		}
+		n.spec = cloneJobSpec(n.spec)
+		n.spec.Partition = s.parts[i].info.Name
+	}
+	parts, r := s.partitions(n.spec.Partition)
+	if r != nil {
+		return r
+	}
+	n.parts = parts
+	for _, p := range n.parts {
+		if r := admits(p.info, n.spec, n.actor); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// partitions reads a comma list of partition names.
+func (s *State) partitions(list string) ([]*part, *wire.Refusal) {
+	var out []*part
+	for name := range strings.SplitSeq(list, ",") {
+		p := s.partBy[strings.TrimSpace(name)]
+		if p == nil {
+			return nil, errPartition
+		}
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// admits tells whether a partition takes new jobs, and this one.
+func admits(p *wire.PartitionInfo, spec *wire.JobSpec, a Actor) *wire.Refusal {
+	if p.State == "INACTIVE" || p.State == "DRAIN" {
+		return errPartitionAway
+	}
+	if p.RootOnly && !a.Admin || p.DisableRootJobs && spec.Uid == 0 {
+		return errDenied
+	}
+	if !listed(p.AllowAccounts, spec.Account) || p.DenyAccounts != "" && named(p.DenyAccounts, spec.Account) {
+		return errAccount
+	}
+	return nil
+}
+
+// listed tells whether a name is in an Allow list; empty and ALL allow everybody.
+func listed(list, name string) bool {
+	return list == "" || strings.EqualFold(list, "ALL") || named(list, name)
+}
+
+func named(list, name string) bool {
+	for w := range strings.SplitSeq(list, ",") {
+		if strings.EqualFold(strings.TrimSpace(w), name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) checkArray(n *newJob) *wire.Refusal {
+	if n.spec.Array == "" {
+		return nil
+	}
+	if s.set.MaxArraySize == 0 {
+		return errArray
+	}
+	tasks, throttle, err := model.ParseTasks(n.spec.Array, s.set.MaxArraySize-1)
+	if err != nil || len(tasks) == 0 {
+		return errArray
+	}
+	n.tasks = tasks
+	n.throttle = max(throttle, n.spec.ArrayThrottle)
+	return nil
+}
+
+func (s *State) checkNodeNames(n *newJob) *wire.Refusal {
+	names, err := hostlist.Expand(n.spec.Nodelist)
+	if err != nil {
+		return errNodeName
+	}
+	for _, name := range names {
+		nd := s.nodeBy[name]
+		if nd == nil {
+			return errNodeName
+		}
+		if !slices.ContainsFunc(n.parts, func(p *part) bool { return slices.Contains(nd.parts, p) }) {
+			return errNotInPartition
+		}
+	}
+	excluded, err := hostlist.Expand(n.spec.Exclude)
+	if err != nil || slices.ContainsFunc(excluded, func(name string) bool { return s.nodeBy[name] == nil }) {
+		return errNodeName
+	}
+	if n.spec.MaxNodes != 0 && n.spec.MinNodes > n.spec.MaxNodes {
+		return errNodeCount
+	}
+	return nil
+}
+
+// checkLimits resolves the time limit and applies EnforcePartLimits.
+func (s *State) checkLimits(n *newJob) *wire.Refusal {
+	n.limit = limitIn(n.spec, n.parts[0].info)
+	if s.set.EnforcePartLimits == "" || strings.EqualFold(s.set.EnforcePartLimits, "NO") {
+		return nil
+	}
+	ok := 0
+	var last *wire.Refusal
+	for _, p := range n.parts {
+		if r := overLimits(n.spec, p.info); r != nil {
+			last = r
+		} else {
+			ok++
+		}
+	}
+	all := strings.EqualFold(s.set.EnforcePartLimits, "ALL") || strings.EqualFold(s.set.EnforcePartLimits, "YES")
+	if all && last != nil || ok == 0 {
+		return last
+	}
+	return nil
+}
+
+// limitIn is the time limit of a job in a partition, in minutes.
+func limitIn(spec *wire.JobSpec, p *wire.PartitionInfo) uint32 {
+	switch {
+	case spec.TimeLimit != 0:
+		return spec.TimeLimit
+	case p.DefaultTime != 0:
+		return p.DefaultTime
+	case p.MaxTime != 0:
+		return p.MaxTime
+	}
+	return Unlimited
+}
+
+func overLimits(spec *wire.JobSpec, p *wire.PartitionInfo) *wire.Refusal {
+	if p.MaxTime != 0 && spec.TimeLimit != 0 && spec.TimeLimit > p.MaxTime {
+		return errTimeLimit
+	}
+	if p.MaxNodes != 0 && spec.MinNodes > p.MaxNodes {
+		return errNodeCount
+	}
+	return nil
+}
+
+func (s *State) checkDependency(n *newJob) *wire.Refusal {
+	if n.spec.Dependency == "" {
+		return nil
+	}
+	d, ok := parseDependency(n.spec.Dependency)
+	if !ok {
+		return errDependency
+	}
+	n.deps = d
+	return nil
+}
+
+// admit makes the record of a checked job.
+func (s *State) admit(n *newJob, contents []model.Content) *job {
+	spec := n.spec
+	st := &wire.JobState{
+		Key: s.takeKey(), JobId: s.takeID(),
+		State: wire.BaseState_PENDING, Submit: s.now, TimeLimit: n.limit,
+		Partition: spec.Partition,
+	}
+	if n.tasks != nil {
+		first, _ := n.tasks.First()
+		st.ArrayJobId = st.JobId
+		st.ArrayPending = n.tasks.String()
+		st.ArrayThrottle = n.throttle
+		st.ArrayTaskCount = uint32(n.tasks.Count())
+		st.ArrayTaskMin, st.ArrayTaskMax = first, n.tasks.Max()
+		st.ArrayTaskStep = n.tasks[0].Step
+		spec = withArray(spec, n.tasks, n.throttle)
+	}
+	j := &job{spec: spec, st: st, tasks: n.tasks, parts: n.parts, newSpec: true, pos: -1}
+	s.estimate(j)
+	st.Priority = s.firstPriority(spec, n.actor)
+	st.PrioritySet = spec.Priority != 0 && n.actor.Operator
+	if spec.Hold {
+		s.setHold(st, !n.actor.Operator || n.actor.UID == spec.Uid)
+	}
+	st.Eligible = max(s.now, spec.Begin)
+	s.list(j)
+	j.turn = s.turn
+	s.touched = append(s.touched, j)
+	st.Generation = 1
+	s.enter(j)
+	if n.deps != nil {
+		s.addDeps(j, n.deps)
+		s.lookAtDeps(j)
+	}
+	s.out.contents = append(s.out.contents, contents...)
+	return j
+}
+
+// withArray is the spec with its array in normal form.
+func withArray(spec *wire.JobSpec, tasks model.TaskSet, throttle uint32) *wire.JobSpec {
+	text := tasks.String()
+	if spec.Array == text && spec.ArrayThrottle == throttle {
+		return spec
+	}
+	spec = cloneJobSpec(spec)
+	spec.Array, spec.ArrayThrottle = text, throttle
+	return spec
+}
+
+// topPriority is what priority/basic gives the first job.
+const topPriority = 4294901759
+
+// firstPriority is the priority of a new job: one less than the last one's
+// (priority/basic), or what the multifactor formula gives while all its weights are 0.
+func (s *State) firstPriority(spec *wire.JobSpec, a Actor) uint32 {
+	if spec.Priority != 0 && a.Operator {
+		return spec.Priority
+	}
+	if !s.set.PriorityBasic {
+		return niced(1, spec.Nice)
+	}
+	if s.lowest == 0 {
+		s.lowest = topPriority + 1
+	}
+	s.lowest = max(s.lowest-1, 1)
+	return niced(s.lowest, spec.Nice)
+}
+
+func niced(p uint32, nice int32) uint32 {
+	v := int64(p) - int64(nice)
+	return uint32(min(max(v, 1), Unlimited-1))
+}
+
+// setHold holds a pending job.
+func (s *State) setHold(st *wire.JobState, byUser bool) {
+	st.Priority = 0
+	st.HeldByUser = byUser
+	st.Reason, st.ReasonText = model.ReasonHeldAdmin, ""
+	if byUser {
+		st.Reason = model.ReasonHeldUser
+	}
+}

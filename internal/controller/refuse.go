@@ -1,0 +1,40 @@
+package controller
+
+import "muster/internal/wire"
+
+// Refusals in Slurm's words. The numbers are Slurm's where programs can see them.
+var (
+	errPartition      = refusal(2000, "Invalid partition name specified")
+	errNoPartition    = refusal(2001, "No partition specified or system default partition")
+	errDenied         = refusal(2002, "Access/permission denied")
+	errNotInPartition = refusal(2004, "Requested nodes not in this partition")
+	errNodeCount      = refusal(2006, "Node count specification invalid")
+	errNodeConfig     = refusal(2014, "Requested node configuration is not available")
+	errNodesBusy      = refusal(2016, "Requested nodes are busy")
+	errJobID          = refusal(2017, "Invalid job id specified")
+	errNodeName       = refusal(2018, "Invalid node name specified")
+	errTransition     = refusal(2020, "Job can not be altered now, try again later")
+	errDone           = refusal(2021, "Job/step already completing or completed")
+	errPending        = refusal(2024, "Job is pending execution")
+	errNodeState      = refusal(2028, "Invalid node state specified")
+	errFeature        = refusal(2029, "Invalid feature specification")
+	errPartitionAway  = refusal(2035, "Required partition not available (inactive or drain)")
+	errDisabled       = refusal(2036, "Requested operation is presently disabled")
+	errDependency     = refusal(2037, "Job dependency problem")
+	errTaskCount      = refusal(2025, "Task count specification invalid")
+	errAccount        = refusal(2045, "Invalid account or account/partition combination specified")
+	errTimeLimit      = refusal(2051, "Requested time limit is invalid (missing or exceeds some limit)")
+	errNotPending     = refusal(2068, "Job is no longer pending execution")
+	errGres           = refusal(2072, "Invalid generic resource (gres) specification")
+	errArray          = refusal(2079, "Invalid job array specification")
+	errNotRunning     = refusal(2096, "Job is not running")
+	errFull           = refusal(11, "Resource temporarily unavailable")
+	errParameter      = refusal(2118, "Invalid parameter")
+	errAlreadySusp    = refusal(2020, "Job is already suspended")
+	errNotSuspended   = refusal(2096, "Job is not suspended")
+	errRequeueHere    = refusal(2036, "Requested operation is presently disabled")
+)
+
+func refusal(code uint32, text string) *wire.Refusal {
+	return &wire.Refusal{Code: code, Message: text}
+}
