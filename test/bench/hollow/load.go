@@ -183,7 +183,9 @@ func (c *cluster) profile(ctx context.Context, file string) error {
 // pprof asks the controller's debug socket.
 func (c *cluster) pprof(ctx context.Context, what string) (io.ReadCloser, error) {
 	socket := filepath.Join(c.dir, "ctld.sock")
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
 	h := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://ctld/debug/pprof/"+what, nil)
 	if err != nil {
