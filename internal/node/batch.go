@@ -147,18 +147,19 @@ func (r *run) writeScript() (string, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", r.node.spoolError("making the script's folder", err)
 	}
+	// A shepherd that an earlier daemon started may be about to run the script:
+	// it must be there, whole, at every moment.
 	path := filepath.Join(dir, "slurm_script")
-	// An earlier attempt's may be there, and the user's process must not be able
-	// to put something else in its place: the folder is root's.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", r.node.spoolError("removing an old script", err)
+	draft := path + ".new"
+	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", r.node.spoolError("removing a half-written script", err)
 	}
 	// No process may be forked while the script is open for writing: it would
 	// hold it open until its exec, and the script could not be run ("text file
 	// busy").
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	file, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {
 		return "", r.node.spoolError("writing the script", err)
 	}
@@ -166,7 +167,10 @@ func (r *run) writeScript() (string, error) {
 	if err == nil && r.node.cfg.Privileged {
 		err = file.Chown(int(r.order.Spec.Uid), -1)
 	}
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(draft, path)
+	}
+	if err != nil {
 		return "", r.node.spoolError("writing the script", err)
 	}
 	return path, nil

@@ -112,7 +112,11 @@ func (l *ledger) wait(t testing.TB, what string, condition func() bool) {
 	defer l.mu.Unlock()
 	for !condition() {
 		if timedOut {
-			t.Fatalf("timed out waiting for: %s; reports: %v, problems: %v", what, l.history, l.problems)
+			var last []string
+			for id, f := range l.runs {
+				last = append(last, id+" "+f.Stage.String()+" "+f.Failure)
+			}
+			t.Fatalf("timed out waiting for: %s; runs: %v, problems: %v", what, last, l.problems)
 		}
 		l.changed.Wait()
 	}
@@ -163,7 +167,7 @@ func baseConfig(t testing.TB, spool string) Config {
 		VerifyLaunch: unsigned, VerifyStep: unsigned,
 		Settings: Settings{KillWait: time.Second, UnkillableTimeout: time.Minute, PrologTimeout: 20 * time.Second, EpilogTimeout: 20 * time.Second},
 	}
-	if testing.Verbose() {
+	if os.Getenv("NODE_TEST_DAEMON") == "" && testing.Verbose() {
 		cfg.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	return cfg

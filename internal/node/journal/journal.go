@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // ID names a run.
@@ -74,7 +75,7 @@ func Open(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if !lock(file) {
 		file.Close()
 		return nil, fmt.Errorf("%s is in use by another noded", dir)
 	}
@@ -84,6 +85,19 @@ func Open(dir string) (*Journal, error) {
 		return nil, err
 	}
 	return j, nil
+}
+
+// lockPatience is how long a lock may still be held by what a killed daemon was
+// just forking: a child has its parent's files until its exec.
+const lockPatience = 2 * time.Second
+
+func lock(file *os.File) bool {
+	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || time.Now().After(end) {
+			return err == nil
+		}
+	}
 }
 
 // load reads all entries. What follows the last whole one was being written
