@@ -121,6 +121,10 @@ func (s *State) lookAtDeps(j *job) {
 		s.edit(j).Dependency = text
 	}
 	s.rearm(j)
+	if s.corr(j) != nil {
+		s.queue(j)
+		s.wantPass()
+	}
 }
 
 // hopeless handles a job whose dependency can never be met.

@@ -51,6 +51,7 @@ func (s *State) stopClock(st *wire.JobState) {
 func (s *State) clearNodes(j *job, how howToEnd) {
 	unsent := j.st.PrologStarted && !j.st.PrologDone
 	for i, n := range j.nodes {
+		s.show(n) // COMPLETING
 		switch {
 		case j.st.Alloc[i].Released:
 		case unsent || n.st.Base == wire.NodeBase_NODE_DOWN || j.stage[i] == wire.RunStage_STAGE_GONE:

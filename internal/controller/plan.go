@@ -17,6 +17,10 @@ func (s *State) plan(ev *PlanReady) {
 		}
 	}
 	if ev.Last {
+		for _, j := range s.touched {
+			s.queue(j)
+		}
+		ev.reasons.add(s.passing.blocked, s.now)
 		s.passing.reasons = ev.reasons
 		s.out.reasons = ev.reasons
 	}

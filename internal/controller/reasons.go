@@ -31,6 +31,15 @@ func newReasons(old *reasons, plan *sched.Plan, blocked map[model.JobKey]sched.R
 	return r
 }
 
+// add takes in what keeps jobs from the next pass, before r is shown.
+func (r *reasons) add(blocked map[model.JobKey]sched.Reason, now int64) {
+	for k, v := range blocked {
+		if r.by[k].Code != v.Code {
+			r.by[k], r.since[k] = v, now
+		}
+	}
+}
+
 // ownReason is why a waiting job cannot start that its own state tells: a
 // hold, a dependency, its begin time.
 func ownReason(spec *wire.JobSpec, st *wire.JobState, now int64) string {

@@ -35,7 +35,7 @@ type State struct {
 	passing passState
 	lowest  uint32 // lowest priority given out (priority/basic)
 	stats   Stats
-	loaded  *change // what the tables hold, to be shown first
+	loaded  *change            // what the tables hold, to be shown first
 	fits    map[string]verdict // what an empty cluster says to a shape
 }
 
