@@ -41,8 +41,9 @@ func Family(dir string) []Process {
 		line, _ := os.ReadFile(path + "/cmdline")
 		environ, _ := os.ReadFile(path + "/environ")
 		stats[pid], parents[pid] = p, parent
-		own[pid] = bytes.Contains(append(line, 0), needle) || bytes.Contains(environ, needle) ||
-			bytes.Contains(append(line, '/', 0), needle)
+		// Either the folder itself or something in it.
+		named := bytes.ReplaceAll(append(line, environ...), []byte{0}, []byte{'/'})
+		own[pid] = bytes.Contains(named, needle)
 	}
 	var out []Process
 	for pid, p := range stats {
