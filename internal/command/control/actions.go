@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"muster/internal/command/client"
@@ -54,7 +55,7 @@ func (s *session) act(ctx context.Context, verb wire.JobVerb, req *wire.JobActio
 	})
 	switch {
 	case err != nil:
-		s.fail("%s error: %v", callOf(verb), err)
+		s.refuseAll(verb, req, err.Error())
 	case reply.Refusal.GetCode() != 0:
 		s.fail("%s error: %s", callOf(verb), reply.Refusal.Message)
 	default:
@@ -76,6 +77,20 @@ func (s *session) refuse(verb wire.JobVerb, id, message string) {
 	switch verb {
 	case wire.JobVerb_VERB_HOLD, wire.JobVerb_VERB_UHOLD, wire.JobVerb_VERB_RELEASE:
 		s.fail("slurm_suspend error: %s", message)
+	}
+}
+
+// refuseAll reports a failure that concerns all that was named.
+func (s *session) refuseAll(verb wire.JobVerb, req *wire.JobActionRequest, message string) {
+	for _, ref := range req.Jobs {
+		id := fmt.Sprint(ref.JobId)
+		if ref.Tasks != "" {
+			id += "_" + ref.Tasks
+		}
+		s.refuse(verb, id, message)
+	}
+	if len(req.Jobs) == 0 {
+		s.fail("%s error: %s", callOf(verb), message)
 	}
 }
 

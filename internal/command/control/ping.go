@@ -11,6 +11,9 @@ import (
 	"muster/internal/wire"
 )
 
+// pingTimeout is how long a controller that is there may take to answer.
+const pingTimeout = 2 * time.Second
+
 // ping tells of each controller whether it answers.
 func (s *session) ping(ctx context.Context, _ []string) {
 	if !s.pingAll(ctx) {
@@ -23,7 +26,10 @@ func (s *session) ping(ctx context.Context, _ []string) {
 func (s *session) pingAll(ctx context.Context) bool {
 	hosts := s.c.Conf.Controllers
 	var reply *wire.PingReply
-	err := s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
+	// Whoever asks wants to know now: no waiting for one that does not answer.
+	quick, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := s.c.Do(quick, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
 		reply, err = ctld.Ping(ctx, &wire.PingRequest{})
 		return err
 	})

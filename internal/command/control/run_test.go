@@ -195,3 +195,21 @@ func TestInteractive(t *testing.T) {
 	assert.NotContains(t, out, "No jobs")
 	assert.Equal(t, 1, code)
 }
+
+func TestNobodyAnswers(t *testing.T) {
+	commandtest.Controller(t, "SlurmctldPort=1\n", nil)
+	for _, c := range []struct {
+		words     []string
+		out, errs string
+	}{
+		{[]string{"ping"}, "Slurmctld(primary) at 127.0.0.1 is DOWN\n*****************************************\n" +
+			"** RESTORE SLURMCTLD DAEMON TO SERVICE **\n*****************************************\n", ""},
+		{[]string{"show", "part"}, "", "slurm_load_partitions error: Unable to contact slurm controller (connect failure)\n"},
+		{[]string{"requeue", "1"}, "", "Unable to contact slurm controller (connect failure) for job 1\n"},
+	} {
+		out, errs, code := commandtest.Run(t, scontrol, "scontrol", "", c.words...)
+		assert.Equal(t, c.out, out)
+		assert.Equal(t, c.errs, errs)
+		assert.Equal(t, 1, code)
+	}
+}

@@ -158,8 +158,7 @@ func (s *session) update(ctx context.Context, words []string) {
 		return err
 	})
 	if err != nil {
-		s.fail("slurm_update error: %v", err)
-		return
+		reply = &wire.UpdateReply{Refusal: &wire.Refusal{Code: 1, Message: err.Error()}}
 	}
 	s.updated(c, reply)
 }

@@ -299,10 +299,10 @@ func (q *query) load(ctx context.Context, p *command.Program, c *client.Client, 
 	})
 	switch {
 	case err != nil:
-		p.Raw("slurm_load_partitions error: %v", err)
+		p.Raw("slurm_load_partitions: %v", err)
 		return nil, nil, command.ExitError
 	case refusal.GetCode() != 0:
-		p.Raw("slurm_load_partitions error: %s", refusal.Message)
+		p.Raw("slurm_load_partitions: %s", refusal.Message)
 		return nil, nil, command.ExitError
 	}
 	return parts, nodes, 0

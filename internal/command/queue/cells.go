@@ -133,7 +133,10 @@ func cellName(b []byte, r *Row) []byte    { return append(b, r.Spec.Name...) }
 func cellComment(b []byte, r *Row) []byte { return orNull(b, r.Spec.Comment) }
 
 func cellLimit(b []byte, r *Row) []byte {
-	return append(b, slurmtime.FormatLimit(r.limit())...)
+	if r.unlimited() {
+		return append(b, "UNLIMITED"...)
+	}
+	return elapsed(b, int64(r.limit())*60)
 }
 
 func cellLeft(b []byte, r *Row) []byte {
@@ -142,13 +145,13 @@ func cellLeft(b []byte, r *Row) []byte {
 	}
 	left := int64(r.limit())*60 - Used(r.State, r.Now.Unix())
 	if left < 0 {
-		return append(append(b, '-'), slurmtime.FormatElapsed(-left)...)
+		return elapsed(append(b, '-'), -left)
 	}
-	return append(b, slurmtime.FormatElapsed(left)...)
+	return elapsed(b, left)
 }
 
 func cellUsed(b []byte, r *Row) []byte {
-	return append(b, slurmtime.FormatElapsed(Used(r.State, r.Now.Unix()))...)
+	return elapsed(b, Used(r.State, r.Now.Unix()))
 }
 
 func cellMemory(b []byte, r *Row) []byte { return r.amount(b, r.Spec.Mem, "M") }

@@ -167,6 +167,12 @@ func TestAll(t *testing.T) {
 	assert.Equal(t, "(null)|N/A|1|0|2026-11-30T22:39:33|(null)|alice|NO|4|two|(null)|10:00|100M||/tmp/work/sl.sh|0.00000000023283|normal|Resources||PD|alice|(null)|(null)||0|*:*:*|4|n/a|4|2|(null)|4|1001|*|*|*|N/A|10:00|0:00||0|short|1|(Resources)|2026-11-30T22:29:33|PENDING|1001|2026-11-30T21:29:32|(null)|N/A|node[1-2]|/tmp/work", lines[9])
 }
 
+func TestElapsedIsTheCommonFormat(t *testing.T) {
+	for _, sec := range []int64{-1, 0, 6, 59, 60, 754, 3599, 3600, 3723, 86399, 86400, 93784, 31536000} {
+		assert.Equal(t, slurmtime.FormatElapsed(sec), string(elapsed(nil, sec)))
+	}
+}
+
 func TestUnknownColumns(t *testing.T) {
 	table := ParseTable("%i%1!")
 	assert.Equal(t, []string{"Invalid job format specification: !"}, table.Complaints)

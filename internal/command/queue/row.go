@@ -117,6 +117,30 @@ func (r *Row) stamp(b []byte, t int64, none string) []byte {
 	return append(b, slurmtime.Stamp(time.Unix(t, 0), r.TimeFormat, r.Now)...)
 }
 
+// elapsed writes seconds as slurmtime.FormatElapsed does; a list of 100,000 jobs
+// writes many.
+func elapsed(b []byte, sec int64) []byte {
+	if sec < 0 {
+		return append(b, "INVALID"...)
+	}
+	d, h, m, s := sec/86400, sec/3600%24, sec/60%60, sec%60
+	if d > 0 {
+		b = append(strconv.AppendInt(b, d, 10), '-')
+	}
+	switch {
+	case d > 0:
+		b = append(two(b, h), ':')
+	case h > 0:
+		b = append(strconv.AppendInt(b, h, 10), ':')
+	default:
+		b = strconv.AppendInt(b, m, 10)
+		return two(append(b, ':'), s)
+	}
+	return two(append(two(b, m), ':'), s)
+}
+
+func two(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+
 func orNull(b []byte, s string) []byte { return or(b, s, "(null)") }
 
 func or(b []byte, s, none string) []byte {
