@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"muster/internal/node/cgroup"
+	"muster/internal/node/journal"
 	"muster/internal/wire"
 )
 
@@ -239,4 +240,14 @@ func (n *testNode) runJob(key int64, script string, change ...func(*wire.RunOrde
 	}
 	n.send(order)
 	return n.waitStage(n.t, key, wire.RunStage_STAGE_GONE)
+}
+
+// only is the one run of the node.
+func (n *testNode) only() journal.ID {
+	n.Node.mu.Lock()
+	defer n.Node.mu.Unlock()
+	for id := range n.Node.runs {
+		return id
+	}
+	return journal.ID{}
 }

@@ -132,6 +132,11 @@ func (c *conn) greet(hello *steplink.Hello) {
 	if s.end.KillFailed {
 		c.push(steplink.KindUnkillable, nil)
 	}
+	for _, text := range s.texts {
+		if hello.Reader {
+			c.push(steplink.KindText, []byte(text))
+		}
+	}
 	for _, t := range s.tasks {
 		if t.done && hello.Reader {
 			c.push(steplink.KindExit, steplink.Marshal(steplink.Exit{Task: t.spec.Rank, Status: int32(t.status), OOM: s.oomKilled()}))
@@ -189,11 +194,7 @@ func (c *conn) input(d *steplink.Data) bool {
 func (s *step) inputProgress(task uint32, offset uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.conns {
-		if c.isReader() {
-			c.push(steplink.KindInputTaken, steplink.Marshal(steplink.Data{Task: task, Offset: offset}))
-		}
-	}
+	s.toReaders(steplink.KindInputTaken, steplink.Marshal(steplink.Data{Task: task, Offset: offset}))
 }
 
 func (c *conn) isReader() bool {
@@ -206,6 +207,16 @@ func (c *conn) isReader() bool {
 func (s *step) broadcast(kind steplink.Kind, body []byte) {
 	for c := range s.conns {
 		c.push(kind, body)
+	}
+}
+
+// toReaders queues a frame for those who follow the output; one who comes
+// later gets it with the greeting. The step's mutex is held.
+func (s *step) toReaders(kind steplink.Kind, body []byte) {
+	for c := range s.conns {
+		if c.isReader() {
+			c.push(kind, body)
+		}
 	}
 }
 

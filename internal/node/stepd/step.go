@@ -23,6 +23,7 @@ type step struct {
 	streams   []*stream
 	conns     map[*conn]struct{}
 	stderr    *os.File // where messages go, nil when they are relayed
+	texts     []string // relayed messages, for a reader that comes later
 	start     int64
 	launched  bool
 	alive     int // tasks that have not been reaped
@@ -137,7 +138,7 @@ func (s *step) taskEnded(t *task, status syscall.WaitStatus) {
 	if worse(int32(status), s.end.Status) {
 		s.end.Status = int32(status)
 	}
-	s.broadcast(steplink.KindExit, steplink.Marshal(steplink.Exit{Task: t.spec.Rank, Status: int32(status), OOM: s.oomKilled()}))
+	s.toReaders(steplink.KindExit, steplink.Marshal(steplink.Exit{Task: t.spec.Rank, Status: int32(status), OOM: s.oomKilled()}))
 	if s.alive == 0 && s.launched {
 		s.isOver()
 	}
@@ -162,7 +163,8 @@ func (s *step) messageLocked(text string) {
 		_, _ = s.stderr.WriteString(line) // the user's file may be full or gone
 		return
 	}
-	s.broadcast(steplink.KindText, []byte(line))
+	s.texts = append(s.texts, line)
+	s.toReaders(steplink.KindText, []byte(line))
 }
 
 // finish writes the end down and tells the peers.
