@@ -66,7 +66,7 @@ func (s *suite) run(t *testing.T, cases []Case) {
 
 func (s *suite) runConfig(t *testing.T, config string, cases []Case) {
 	cluster := &running{}
-	if env := os.Getenv("CONFORMANCE_SLURM_CONF"); env != "" && s.target == TargetSlurm {
+	if env := os.Getenv("CONFORMANCE_SLURM_CONF_" + config); env != "" && s.target == TargetSlurm {
 		// A cluster that is already up, for writing cases.
 		cluster.env, cluster.path = []string{"SLURM_CONF=" + env}, systemPath
 	} else {

@@ -38,7 +38,7 @@ func (c *Cluster) slurmConf(host string) string {
 	fmt.Fprintf(&b, "StateSaveLocation=%s/state\nSlurmdSpoolDir=%s/spool/%%n\n", d, d)
 	fmt.Fprintf(&b, "SlurmctldPidFile=%s/slurmctld.pid\nSlurmdPidFile=%s/slurmd.%%n.pid\n", d, d)
 	fmt.Fprintf(&b, "SlurmctldLogFile=%s/log/slurmctld.log\nSlurmdLogFile=%s/log/slurmd.%%n.log\n", d, d)
-	b.WriteString("ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/linux\n")
+	b.WriteString("ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/linux\n")
 	b.WriteString("SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n")
 	b.WriteString("SlurmdParameters=config_overrides\nMpiDefault=none\nSwitchType=switch/none\n")
 	// The newest release's defaults where 22.05 had others.
