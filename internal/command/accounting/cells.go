@@ -183,7 +183,7 @@ func cellEligible(b []byte, r *Row) []byte {
 	if r.Step != nil {
 		return r.stamp(b, r.Step.Start, "Unknown")
 	}
-	return r.stamp(b, r.State.Eligible, "Unknown")
+	return r.stamp(b, r.eligible(), "Unknown")
 }
 
 func cellStart(b []byte, r *Row) []byte {
@@ -245,7 +245,8 @@ func (r *Row) limit() (minutes uint32, ok bool) {
 
 // planned is how long a job waited from when it could have started.
 func (r *Row) planned() int64 {
-	if r.State.Eligible == 0 {
+	eligible := r.eligible()
+	if eligible == 0 {
 		return 0
 	}
 	until := r.State.Start
@@ -255,7 +256,7 @@ func (r *Row) planned() int64 {
 	case !r.started():
 		until = r.Now.Unix()
 	}
-	return max(until-r.State.Eligible, 0)
+	return max(until-eligible, 0)
 }
 
 func cellPlanned(b []byte, r *Row) []byte { return append(b, slurmtime.FormatClock(r.planned())...) }

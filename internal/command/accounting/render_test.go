@@ -155,7 +155,7 @@ func TestValues(t *testing.T) {
 	for _, c := range []struct{ jobs, fields, want string }{
 		{"239", "maxrss,averss,maxvmsize,maxdiskread,totalcpu,usercpu,systemcpu,ntasks,derivedexitcode",
 			"||||00:00.054|00:00.022|00:00.032||1:0\n10996K|10996K|286048K|0.03M|00:00.049|00:00.019|00:00.030|1|\n" +
-				"1556K|1550K|0|0.00M|00:00.005|00:00.003|00:00.002|2|\n||||00:00:00|00:00:00|00:00:00|1|\n"},
+				"1556K|1550K||0.00M|00:00.005|00:00.003|00:00.002|2|\n||||00:00:00|00:00:00|00:00:00|1|\n"},
 		{"239.batch", "tresusageinave,tresusageoutmax", "cpu=00:00:00,energy=0,fs/disk=31428,mem=10996K,pages=0,vmem=286048K|energy=0,fs/disk=1623\n"},
 		{"239", "elapsed,cputime,cputimeraw,start,end,submit,submitline", "00:00:02|00:00:04|4|2026-11-30T21:36:04|2026-11-30T21:36:06|2026-11-30T21:36:04|sbatch x\n" +
 			"00:00:02|00:00:02|2|2026-11-30T21:36:04|2026-11-30T21:36:06|2026-11-30T21:36:04|\n" +

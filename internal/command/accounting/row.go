@@ -34,7 +34,7 @@ var noSpec = &wire.JobSpec{}
 
 // Rows makes the lines of records in their order: each run, and with steps its
 // steps below it.
-func Rows(c *Context, runs []*wire.RunRecord, steps bool, want func(*wire.JobState, *wire.StepState) bool) []*Row {
+func Rows(c *Context, runs []*wire.RunRecord, steps bool, want func(*Row) bool) []*Row {
 	var rows []*Row
 	for _, run := range runs {
 		if run.State == nil {
@@ -44,7 +44,7 @@ func Rows(c *Context, runs []*wire.RunRecord, steps bool, want func(*wire.JobSta
 		if r.Spec == nil {
 			r.Spec = noSpec
 		}
-		if want == nil || want(r.State, nil) {
+		if want == nil || want(&r) {
 			whole := r
 			rows = append(rows, &whole)
 		}
@@ -52,9 +52,9 @@ func Rows(c *Context, runs []*wire.RunRecord, steps bool, want func(*wire.JobSta
 			continue
 		}
 		for _, s := range r.Steps {
-			if want == nil || want(r.State, s) {
-				one := r
-				one.Step = s
+			one := r
+			one.Step = s
+			if want == nil || want(&one) {
 				rows = append(rows, &one)
 			}
 		}
@@ -135,6 +135,9 @@ func stepEnd(status int32) wire.BaseState {
 func (r *Row) started() bool {
 	return r.State.State != wire.BaseState_PENDING && r.State.Attempt != 0
 }
+
+// eligible is from when on the job could start, 0 while that is not known.
+func (r *Row) eligible() int64 { return queue.Eligible(r.Spec, r.State, r.Now.Unix()) }
 
 // elapsed is how long the run or the step took so far.
 func (r *Row) elapsed() int64 {

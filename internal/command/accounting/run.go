@@ -49,11 +49,15 @@ func Run(ctx context.Context, p *command.Program) int {
 	}
 	show := func(runs []*wire.RunRecord) error {
 		if q.Script || q.Env {
-			return q.contents(ctx, p, runs)
+			return q.contents(ctx, p, Rows(out, runs, false, q.wants))
 		}
 		return q.Write(p.Stdout, out, runs)
 	}
-	refusal, err := history(ctx, c, q.Request, out, show)
+	order := &remainders{show: show}
+	refusal, err := history(ctx, c, q.Request, out, order.take)
+	if err == nil {
+		err = order.flush()
+	}
 	switch {
 	case err != nil:
 		p.Error("%v", err)
@@ -75,16 +79,16 @@ func (q *Query) Write(w io.Writer, c *Context, runs []*wire.RunRecord) error {
 	return err
 }
 
-// wants tells whether a line is shown; step is nil for that of the run.
-func (q *Query) wants(s *wire.JobState, step *wire.StepState) bool {
+// wants tells whether a line is shown.
+func (q *Query) wants(r *Row) bool {
 	if len(q.Refs) == 0 {
-		return s.Eligible != 0 // what could never have started is shown by its id only
+		return r.eligible() != 0 // what could not have started is shown by its id only
 	}
 	for _, ref := range q.Refs {
-		if !model.Matches(ref, s) {
+		if !model.Matches(ref, r.State) {
 			continue
 		}
-		if !ref.HasStep || step != nil && step.Step == ref.Step {
+		if !ref.HasStep || r.Step != nil && r.Step.Step == ref.Step {
 			return true
 		}
 	}
@@ -128,18 +132,45 @@ func history(ctx context.Context, c *client.Client, req *wire.HistoryRequest, ou
 	return refusal, err
 }
 
+// remainders puts what is left of an array after those of its tasks that have
+// started, where sacct shows it.
+type remainders struct {
+	show func([]*wire.RunRecord) error
+	held *wire.RunRecord
+}
+
+func (o *remainders) take(runs []*wire.RunRecord) error {
+	out := make([]*wire.RunRecord, 0, len(runs)+1)
+	for _, run := range runs {
+		if o.held != nil && run.State.GetArrayJobId() != o.held.State.ArrayJobId {
+			out = append(out, o.held)
+			o.held = nil
+		}
+		if s := run.State; o.held == nil && s.GetArrayJobId() != 0 && !s.IsArrayTask {
+			o.held = run
+			continue
+		}
+		out = append(out, run)
+	}
+	return o.show(out)
+}
+
+func (o *remainders) flush() error {
+	if o.held == nil {
+		return nil
+	}
+	return o.show([]*wire.RunRecord{o.held})
+}
+
 // contents prints scripts and environments, one after the other.
-func (q *Query) contents(ctx context.Context, p *command.Program, runs []*wire.RunRecord) error {
+func (q *Query) contents(ctx context.Context, p *command.Program, rows []*Row) error {
 	// The list is read on this connection; contents are asked for on their own.
 	other, err := client.New(p.Getenv)
 	if err != nil {
 		return err
 	}
 	defer other.Close()
-	for _, run := range runs {
-		if !q.wants(run.State, nil) {
-			continue
-		}
+	for _, run := range rows {
 		id := model.JobID(run.State)
 		if q.Script {
 			text, err := content(ctx, other, run.State, false)

@@ -62,3 +62,20 @@ func TestCommand(t *testing.T) {
 	t.Setenv("SACCT_FORMAT", "jobid,state%-3")
 	assert.Equal(t, "238          FA+ \n", run("-nX", "-j", "238"))
 }
+
+func TestWhatIsLeftOfAnArrayComesLast(t *testing.T) {
+	var got []uint32
+	o := &remainders{show: func(runs []*wire.RunRecord) error {
+		for _, r := range runs {
+			got = append(got, r.State.JobId)
+		}
+		return nil
+	}}
+	record := func(id, array uint32, task bool) *wire.RunRecord {
+		return &wire.RunRecord{State: &wire.JobState{JobId: id, ArrayJobId: array, IsArrayTask: task}}
+	}
+	require.NoError(t, o.take([]*wire.RunRecord{record(3, 3, false), record(4, 3, true)}))
+	require.NoError(t, o.take([]*wire.RunRecord{record(5, 3, true), record(6, 0, false), record(7, 7, false), record(8, 0, false), record(9, 9, false)}))
+	require.NoError(t, o.flush())
+	assert.Equal(t, []uint32{4, 5, 3, 6, 7, 8, 9}, got)
+}

@@ -21,7 +21,12 @@ func measured(cell func([]byte, *Row, *wire.Usage) []byte) func([]byte, *Row) []
 
 // bytesOf writes an amount that was measured.
 func bytesOf(of func(*wire.Usage) uint64) func([]byte, *Row) []byte {
-	return measured(func(b []byte, r *Row, u *wire.Usage) []byte { return r.amount(b, of(u)) })
+	return measured(func(b []byte, r *Row, u *wire.Usage) []byte {
+		if of(u) == 0 {
+			return b
+		}
+		return r.amount(b, of(u))
+	})
 }
 
 // countOf writes a number that was measured.

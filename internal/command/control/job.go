@@ -55,7 +55,7 @@ func (r *jobRecord) who() {
 	r.line("Priority=%d Nice=%d Account=%s QOS=%s", j.Priority, s.Nice, orNull(s.Account), orNull(s.Qos))
 	reason := strings.ReplaceAll(queue.Reason(j, r.derived), " ", "_")
 	r.line("JobState=%s Reason=%s Dependency=%s", model.StateWord(j.State, j.Flags).Long, reason, orNull(j.Dependency))
-	r.line("Requeue=%d Restarts=%d BatchFlag=%d Reboot=%d ExitCode=%s", oneZero(s.Requeue), j.Restarts, oneZero(s.Batch),
+	r.line("Requeue=%d Restarts=%d BatchFlag=%d Reboot=%d ExitCode=%s", oneZero(queue.Requeued(s)), j.Restarts, oneZero(s.Batch),
 		oneZero(s.Reboot), model.ExitText(j.ExitStatus))
 	if r.Details {
 		r.line("DerivedExitCode=%s", model.ExitText(j.DerivedExitStatus))
@@ -79,8 +79,9 @@ func (r *jobRecord) when() {
 		timeMin = slurmtime.FormatLimitClock(s.TimeMin)
 	}
 	r.line("RunTime=%s TimeLimit=%s TimeMin=%s", slurmtime.FormatClock(queue.Used(j, r.Now.Unix())), r.limit(), timeMin)
-	r.line("SubmitTime=%s EligibleTime=%s", r.time(j.Submit, "Unknown"), r.time(r.planned(j.Eligible), "Unknown"))
-	r.line("AccrueTime=%s", r.time(r.planned(j.Accrue), "Unknown"))
+	now := r.Now.Unix()
+	r.line("SubmitTime=%s EligibleTime=%s", r.time(j.Submit, "Unknown"), r.time(queue.Eligible(s, j, now), "Unknown"))
+	r.line("AccrueTime=%s", r.time(queue.Accrued(s, j, now), "Unknown"))
 	start, end := r.span()
 	r.line("StartTime=%s EndTime=%s Deadline=%s", r.time(start, "Unknown"), r.time(end, "Unknown"), r.time(s.Deadline, "N/A"))
 	suspended, before := "None", int64(0)
@@ -88,7 +89,7 @@ func (r *jobRecord) when() {
 		suspended = r.time(j.SuspendedAt, "None")
 		before = max(j.SuspendedAt-j.Start-j.SuspendedSecs, 0)
 	}
-	r.line("SuspendTime=%s SecsPreSuspend=%d LastSchedEval=%s Scheduler=Main", suspended, before, r.time(j.LastSchedEval, "Unknown"))
+	r.line("SuspendTime=%s SecsPreSuspend=%d LastSchedEval=%s Scheduler=Main", suspended, before, r.time(queue.LastEvaluated(j, r.derived), "Unknown"))
 }
 
 func (r *jobRecord) limit() string {
@@ -96,15 +97,6 @@ func (r *jobRecord) limit() string {
 		return "Partition_Limit"
 	}
 	return slurmtime.FormatLimitClock(r.state.TimeLimit)
-}
-
-// planned is a point in time that has passed or, where only --begin holds the
-// job up, will come.
-func (r *jobRecord) planned(t int64) int64 {
-	if t == 0 && r.pending() && r.spec.Begin > r.Now.Unix() && r.state.Reason == "" {
-		return r.spec.Begin
-	}
-	return t
 }
 
 // span is the start and end, actual or expected.

@@ -97,7 +97,7 @@ func AppendStep(b []byte, style *Style, j *wire.JobInfo, s *wire.StepState) []by
 		tres = ""
 	}
 	r.line("Nodes=%d CPUs=%d Tasks=%d Name=%s Network=(null)", len(s.Alloc), cpus, s.NumTasks, s.Name)
-	r.line("TRES=%s", orNull(tres))
+	r.line("TRES=%s", orNull(model.SortedTRES(tres)))
 	r.line("ResvPorts=(null)")
 	r.line("CPUFreqReq=Default%s", dist)
 	r.line("SrunHost:Pid=%s:%d", orNull(s.Host), s.Pid)

@@ -174,9 +174,10 @@ func (s *session) showStep(ctx context.Context, id string) {
 	}
 	shown := false
 	for _, j := range jobs {
-		slices.SortFunc(j.Steps, func(a, b *wire.StepState) int { return int(a.Step) - int(b.Step) })
-		for _, step := range j.Steps {
-			if model.Ended(step.State) || ref != nil && ref.HasStep && ref.Step != step.Step {
+		steps := queue.RunningSteps(j)
+		slices.SortFunc(steps, func(a, b *wire.StepState) int { return int(a.Step) - int(b.Step) })
+		for _, step := range steps {
+			if ref != nil && ref.HasStep && ref.Step != step.Step {
 				continue
 			}
 			shown = true

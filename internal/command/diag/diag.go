@@ -104,7 +104,7 @@ func Append(b []byte, r *wire.StatsReply, zone *time.Location) []byte {
 		b = fmt.Appendf(b, "\tCycles per minute: %d\n", r.Cycles/uint64(minutes))
 	}
 	b = fmt.Appendf(b, "\tLast queue length: %d\n", r.QueueLength)
-	if r.Commits > 0 {
+	if r.Commits > 0 && r.CommitUsec > 0 {
 		b = fmt.Appendf(b, "\nDatabase statistics (microseconds):\n\tTotal commits: %d\n\tMean commit:   %d\n\tMean rows a commit: %d\n",
 			r.Commits, r.CommitUsec/r.Commits, r.Rows/r.Commits)
 	}

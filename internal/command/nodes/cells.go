@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -273,6 +274,9 @@ func cellHosts(b []byte, r *Row) []byte {
 
 func cellAddrs(b []byte, r *Row) []byte {
 	return append(b, hostlist.CompressSorted(r.names(func(n *wire.NodeInfo) string {
+		if host, _, err := net.SplitHostPort(n.State.Addr); err == nil {
+			return host
+		}
 		if n.State.Addr != "" {
 			return n.State.Addr
 		}

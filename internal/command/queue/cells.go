@@ -244,7 +244,9 @@ func cellTresPerNode(b []byte, r *Row) []byte { return or(b, TresPer(r.Spec.Tres
 
 // Those with a name only.
 
-func cellAccrue(b []byte, r *Row) []byte       { return r.stamp(b, r.State.Accrue, "N/A") }
+func cellAccrue(b []byte, r *Row) []byte {
+	return r.stamp(b, Accrued(r.Spec, r.State, r.Now.Unix()), "N/A")
+}
 func cellAdminComment(b []byte, r *Row) []byte { return orNull(b, r.Spec.AdminComment) }
 func cellSubmitHost(b []byte, r *Row) []byte   { return orNull(b, r.Spec.SubmitHost) }
 func cellSID(b []byte, r *Row) []byte          { return number(b, r.Spec.AllocSid) }
@@ -275,12 +277,16 @@ func cellDeadline(b []byte, r *Row) []byte { return r.stamp(b, r.Spec.Deadline, 
 func cellDelayBoot(b []byte, r *Row) []byte {
 	return append(b, slurmtime.FormatElapsed(int64(r.Spec.DelayBoot))...)
 }
-func cellDerived(b []byte, r *Row) []byte   { return number(b, r.State.DerivedExitStatus) }
-func cellExit(b []byte, r *Row) []byte      { return number(b, r.State.ExitStatus) }
-func cellEligible(b []byte, r *Row) []byte  { return r.stamp(b, r.State.Eligible, "N/A") }
-func cellLastSched(b []byte, r *Row) []byte { return r.stamp(b, r.State.LastSchedEval, "N/A") }
-func cellMaxNodes(b []byte, r *Row) []byte  { return number(b, r.Spec.MaxNodes) }
-func cellMCS(b []byte, r *Row) []byte       { return orNull(b, r.Spec.McsLabel) }
+func cellDerived(b []byte, r *Row) []byte { return number(b, r.State.DerivedExitStatus) }
+func cellExit(b []byte, r *Row) []byte    { return number(b, r.State.ExitStatus) }
+func cellEligible(b []byte, r *Row) []byte {
+	return r.stamp(b, Eligible(r.Spec, r.State, r.Now.Unix()), "N/A")
+}
+func cellLastSched(b []byte, r *Row) []byte {
+	return r.stamp(b, LastEvaluated(r.State, r.Derived), "N/A")
+}
+func cellMaxNodes(b []byte, r *Row) []byte { return number(b, r.Spec.MaxNodes) }
+func cellMCS(b []byte, r *Row) []byte      { return orNull(b, r.Spec.McsLabel) }
 func cellTimeMin(b []byte, r *Row) []byte {
 	return append(b, slurmtime.FormatLimit(r.Spec.TimeMin)...)
 }
@@ -292,7 +298,7 @@ func cellPrefer(b []byte, r *Row) []byte        { return orNull(b, r.Spec.Prefer
 func cellProfile(b []byte, r *Row) []byte       { return or(b, r.Spec.Profile, "NotSet") }
 func cellReboot(b []byte, r *Row) []byte        { return yes(b, r.Spec.Reboot) }
 func cellSwitches(b []byte, r *Row) []byte      { return number(b, r.Spec.Switches) }
-func cellRequeue(b []byte, r *Row) []byte       { return yes(b, r.Spec.Requeue) }
+func cellRequeue(b []byte, r *Row) []byte       { return yes(b, Requeued(r.Spec)) }
 func cellResize(b []byte, r *Row) []byte        { return r.stamp(b, r.State.LastResize, "N/A") }
 func cellRestarts(b []byte, r *Row) []byte      { return number(b, r.State.Restarts) }
 func cellStdErr(b []byte, r *Row) []byte        { return append(b, StdErr(r.Spec, r.State)...) }

@@ -66,7 +66,7 @@ var fields = [...]field{
 	{'z', "sct", "S:C:T", cellSCT, []uint32{specSocketsPerNode, specCoresPerSocket, specThreadsPerCore}, nil},
 	{'Z', "workdir", "WORK_DIR", cellWorkDir, []uint32{specWorkDir}, nil},
 
-	{0, "accruetime", "ACCRUE_TIME", cellAccrue, nil, []uint32{stateAccrue}},
+	{0, "accruetime", "ACCRUE_TIME", cellAccrue, []uint32{specBegin}, eligibleFields},
 	{0, "admin_comment", "ADMIN_COMMENT", cellAdminComment, []uint32{specAdminComment}, nil},
 	{0, "allocnodes", "ALLOC_NODES", cellSubmitHost, []uint32{specSubmitHost}, nil},
 	{0, "allocsid", "ALLOC_SID", cellSID, []uint32{specAllocSID}, nil},
@@ -83,7 +83,7 @@ var fields = [...]field{
 	{0, "deadline", "DEADLINE", cellDeadline, []uint32{specDeadline}, nil},
 	{0, "delayboot", "DELAY_BOOT", cellDelayBoot, []uint32{specDelayBoot}, nil},
 	{0, "derivedec", "DERIVED_EC", cellDerived, nil, []uint32{stateDerivedExit}},
-	{0, "eligibletime", "ELIGIBLE_TIME", cellEligible, nil, []uint32{stateEligible}},
+	{0, "eligibletime", "ELIGIBLE_TIME", cellEligible, []uint32{specBegin}, eligibleFields},
 	{0, "exit_code", "EXIT_CODE", cellExit, nil, []uint32{stateExitStatus}},
 	{0, "hetjobid", "HET_JOB_ID", cellNSlashA, nil, nil},
 	{0, "hetjobidset", "HET_JOB_ID_SET", cellNSlashA, nil, nil},
@@ -108,7 +108,7 @@ var fields = [...]field{
 	{0, "profile", "PROFILE", cellProfile, []uint32{specProfile}, nil},
 	{0, "reboot", "REBOOT", cellReboot, []uint32{specReboot}, nil},
 	{0, "reqswitch", "REQ_SWITCH", cellSwitches, []uint32{specSwitches}, nil},
-	{0, "requeue", "REQUEUE", cellRequeue, []uint32{specRequeue}, nil},
+	{0, "requeue", "REQUEUE", cellRequeue, []uint32{specRequeue, specRequeueSet}, nil},
 	{0, "resizetime", "RESIZE_TIME", cellResize, nil, []uint32{stateLastResize}},
 	{0, "restartcnt", "RESTART_COUNT", cellRestarts, nil, []uint32{stateRestarts}},
 	{0, "siblingsactive", "ACTIVE_SIBLINGS", cellNA, nil, nil},
@@ -134,6 +134,9 @@ var (
 	reasonFields       = []uint32{stateReason, stateReasonText}
 	usedFields         = []uint32{stateEnd, stateSuspendedAt, stateSuspendedSecs}
 	usedFieldsAndLimit = []uint32{stateEnd, stateSuspendedAt, stateSuspendedSecs, stateTimeLimit}
+	eligibleFields     = []uint32{stateEligible, stateAccrue, stateReason, stateDependency, stateArrayTaskCount}
+	stepFieldsSpec     = []uint32{specBatch}
+	stepFieldsState    = []uint32{stateAlloc, stateBatchHost, stateBatchStart, stateBatchEnded}
 	pathFields         = []uint32{specWorkDir, specStdIn, specStdOut, specStdErr}
 )
 

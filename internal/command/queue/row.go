@@ -81,6 +81,87 @@ func Reason(spec *wire.JobState, d *wire.Derived) string {
 	return model.ReasonNone
 }
 
+// Eligible is from when on a job could start, 0 while that is not known: a job
+// that is held or waits for others is not eligible, and what is left of an array
+// of which some tasks have started counts from when they make room for it.
+func Eligible(spec *wire.JobSpec, s *wire.JobState, now int64) int64 {
+	if s.State != wire.BaseState_PENDING {
+		return s.Eligible
+	}
+	switch {
+	case s.Reason == model.ReasonHeldUser || s.Reason == model.ReasonHeldAdmin || s.Dependency != "":
+		return 0
+	case spec.GetBegin() > now:
+		return spec.GetBegin()
+	case s.ArrayJobId != 0 && !s.IsArrayTask && partOfArray(s):
+		return 0
+	}
+	return s.Eligible
+}
+
+func partOfArray(s *wire.JobState) bool {
+	set, _, err := model.ParseTasks(s.ArrayPending, ^uint32(0))
+	return err == nil && s.ArrayTaskCount > 0 && set.Count() < int(s.ArrayTaskCount)
+}
+
+// Accrued is from when on a job's age counts.
+func Accrued(spec *wire.JobSpec, s *wire.JobState, now int64) int64 {
+	if s.Accrue != 0 {
+		return s.Accrue
+	}
+	if s.ArrayJobId != 0 && !s.IsArrayTask && s.Dependency == "" && s.Reason == "" {
+		return s.Eligible
+	}
+	return Eligible(spec, s, now)
+}
+
+// LastEvaluated is when the scheduler last looked at a job, as far as is known.
+func LastEvaluated(s *wire.JobState, d *wire.Derived) int64 {
+	switch {
+	case s.LastSchedEval != 0:
+		return s.LastSchedEval
+	case s.State == wire.BaseState_PENDING && d.GetSince() != 0:
+		return d.GetSince()
+	}
+	return s.Start
+}
+
+// Requeued tells whether a job may be requeued; unless it said something, as
+// the default of JobRequeue is, it may.
+func Requeued(spec *wire.JobSpec) bool { return spec.Requeue || !spec.RequeueSet }
+
+// RunningSteps are the steps of a job that run, the batch script's among them,
+// which is kept as a part of the job.
+func RunningSteps(j *wire.JobInfo) []*wire.StepState {
+	var out []*wire.StepState
+	s, batch := j.State, j.Spec.GetBatch()
+	for _, step := range j.Steps {
+		if step.Step == int32(wire.StepNumber_STEP_BATCH) {
+			batch = false
+		}
+		if !model.Ended(step.State) {
+			out = append(out, step)
+		}
+	}
+	if batch && !s.BatchEnded && (s.State == wire.BaseState_RUNNING || s.State == wire.BaseState_SUSPENDED) {
+		out = append(out, batchStep(s))
+	}
+	return out
+}
+
+func batchStep(s *wire.JobState) *wire.StepState {
+	step := &wire.StepState{
+		JobKey: s.Key, Attempt: s.Attempt, Step: int32(wire.StepNumber_STEP_BATCH), Name: "batch", State: s.State,
+		Start: max(s.Start, s.BatchStart), NumTasks: 1,
+	}
+	for _, a := range s.Alloc {
+		if a.Node == s.BatchHost {
+			step.Alloc = []*wire.NodeAlloc{a}
+		}
+	}
+	return step
+}
+
 // Used is how long a job has run, without the time it was suspended.
 func Used(s *wire.JobState, now int64) int64 {
 	if s.Start == 0 || s.State == wire.BaseState_PENDING || s.Start > now {

@@ -98,6 +98,9 @@ func (q *Query) once(ctx context.Context, p *command.Program, c *client.Client) 
 func (q *Query) Request() *wire.JobsRequest {
 	spec := merge(merge(merge(nil, baseSpec), q.Table.Spec), q.Order.Spec)
 	state := merge(merge(merge(nil, baseState), q.Table.State), q.Order.State)
+	if q.Steps {
+		spec, state = merge(spec, stepFieldsSpec), merge(state, stepFieldsState)
+	}
 	if len(q.Licenses) > 0 {
 		spec = merge(spec, []uint32{specLicenses})
 	}

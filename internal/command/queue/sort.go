@@ -164,6 +164,9 @@ func natural(a, b *Row) int {
 	if c := compareID(a, b); c != 0 {
 		return c
 	}
+	if a.Step != nil && b.Step != nil { // the batch script after those that srun started
+		return cmp.Compare(uint32(a.Step.Step), uint32(b.Step.Step))
+	}
 	return strings.Compare(a.State.Partition, b.State.Partition)
 }
 

@@ -46,17 +46,21 @@ var stepColumns = lookup{
 		}
 		return nil
 	},
-	all:  "bijluAMNPSU",
-	what: "job step",
+	all:    "bijluAMNPSU",
+	closed: true,
+	what:   "job step",
 }
 
 // StepRows makes a row of each step that runs.
 func StepRows(c *Context, jobs []*wire.JobInfo, want func(*wire.JobState, int32) bool) []*Row {
 	var rows []*Row
 	for _, j := range jobs {
-		for _, s := range j.Steps {
+		if j.State == nil {
+			continue
+		}
+		for _, s := range RunningSteps(j) {
 			r := NewRow(c, j)
-			if model.Ended(s.State) || want != nil && !want(r.State, s.Step) {
+			if want != nil && !want(r.State, s.Step) {
 				continue
 			}
 			r.Step = s

@@ -28,10 +28,13 @@ type lookup struct {
 	letter func(byte) *field
 	name   func(string) *field
 	all    string // letters of %all
+	closed bool   // a bar after the last column of it, too
 	what   string // "job" or "job step"
 }
 
-var jobColumns = lookup{byLetter, byName, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "job"}
+var jobColumns = lookup{
+	letter: byLetter, name: byName, all: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", what: "job",
+}
 
 // ParseTable reads a format of -o.
 func ParseTable(text string) *Table { return jobColumns.parse(text) }
@@ -69,6 +72,9 @@ func barred(l *lookup) string {
 			b = append(b, '|')
 		}
 		b = append(b, '%', l.all[i])
+	}
+	if l.closed {
+		b = append(b, '|')
 	}
 	return string(b)
 }
