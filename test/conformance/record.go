@@ -31,7 +31,7 @@ var autoMasks = []struct {
 	{regexp.MustCompile(`Priority=[1-9][0-9]*`), `Priority={{int}}`},
 	{regexp.MustCompile(`\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4}\b`), `{{date}}`},
 	{regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}`), `{{time}}`},
-	{regexp.MustCompile(`CPU_IDs=\S+`), `CPU_IDs={{ids}}`},
+	{regexp.MustCompile(`CPU_IDs=[0-9]\S*`), `CPU_IDs={{ids}}`},
 	{regexp.MustCompile(`\(IDX:[0-9,-]+\)`), `(IDX:{{ids}})`},
 	{regexp.MustCompile(`(SLURM_TASK_PID|SLURM_\w*PORT)=[0-9]+`), `$1={{int}}`},
 	{regexp.MustCompile(`(SLURM_WORKING_CLUSTER|SLURM_SUBMIT_HOST|NodeHostName)=\S+`), `$1={{word}}`},
