@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"muster/internal/controller"
 	"muster/internal/hostlist"
 	"muster/internal/model"
@@ -141,6 +143,12 @@ func (s *selection) jobs(v *controller.View, each func(*controller.JobView) bool
 			if seen[j.State.Key] || !s.matches(j.Spec, j.State) {
 				continue
 			}
+			if ref.Tasks != "" && j.State.ArrayPending != "" {
+				if !eachTask(j, ref.Tasks, each) {
+					return true
+				}
+				continue
+			}
 			seen[j.State.Key] = true
 			if !each(j) {
 				return true
@@ -149,3 +157,29 @@ func (s *selection) jobs(v *controller.View, each func(*controller.JobView) bool
 	}
 	return found
 }
+
+// eachTask yields unstarted tasks of an array that were named, each as a job
+// of its own, as which it does not exist yet.
+func eachTask(head *controller.JobView, named string, each func(*controller.JobView) bool) bool {
+	want, _, err := model.ParseTasks(named, maxTask)
+	if err != nil {
+		return true
+	}
+	have, _, err := model.ParseTasks(head.State.ArrayPending, maxTask)
+	if err != nil {
+		return true
+	}
+	more := true
+	want.Each(func(t uint32) bool {
+		if have.Has(t) {
+			st := proto.CloneOf(head.State)
+			st.IsArrayTask, st.ArrayTaskId, st.ArrayPending = true, t, ""
+			more = each(&controller.JobView{Spec: head.Spec, State: st})
+		}
+		return more
+	})
+	return more
+}
+
+// maxTask bounds array tasks; the bound of MaxArraySize.
+const maxTask = 4000001

@@ -219,6 +219,7 @@ const (
 	codeInvalidJob       = 2017
 	codeInvalidNode      = 2018
 	codeInvalidUser      = 2010
+	codeInvalidQOS       = 2066
 	codeBadScript        = 2100
 
 	textInvalidJob      = "Invalid job id specified"

@@ -14,6 +14,10 @@ import (
 	"muster/internal/wire"
 )
 
+// DefaultQOS is the one QOS there is: Slurm's accounting makes it first, and
+// others cannot be made yet.
+const DefaultQOS = "normal"
+
 // Submit completes the request with who sends it and hands it on. The answer
 // comes when the job is committed.
 func (s *Server) Submit(ctx context.Context, r *wire.SubmitRequest) (*wire.SubmitReply, error) {
@@ -27,6 +31,11 @@ func (s *Server) Submit(ctx context.Context, r *wire.SubmitRequest) (*wire.Submi
 	spec := proto.CloneOf(r.Spec)
 	if why, err := s.identify(ctx, r, spec); why != nil || err != nil {
 		return &wire.SubmitReply{Refusal: why}, err
+	}
+	if spec.Qos == "" {
+		spec.Qos = DefaultQOS
+	} else if spec.Qos != DefaultQOS {
+		return &wire.SubmitReply{Refusal: refusal(codeInvalidQOS, "Invalid qos specification")}, nil
 	}
 	ev := &controller.Submit{Head: s.head(ctx, r.RequestId), Spec: spec, TestOnly: r.TestOnly}
 	ev.Contents = appendContent(ev.Contents, spec.Uid, r.Script, &spec.Script)

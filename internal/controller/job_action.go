@@ -57,7 +57,11 @@ func (s *State) act(j *job, req *wire.JobActionRequest, a Actor) *wire.Refusal {
 	switch req.Verb {
 	case wire.JobVerb_VERB_HOLD, wire.JobVerb_VERB_UHOLD:
 		// An administrator's hold is one that the user cannot lift.
-		return s.hold(j, req.Verb == wire.JobVerb_VERB_UHOLD || !a.Operator || a.UID == j.spec.Uid && a.UID != 0)
+		if req.Verb == wire.JobVerb_VERB_UHOLD && a.Operator && waits(j.st) {
+			s.setHold(s.edit(j), true)
+			return nil
+		}
+		return s.hold(j, !a.Operator || a.UID == j.spec.Uid && a.UID != 0)
 	case wire.JobVerb_VERB_RELEASE:
 		return s.unhold(j, a)
 	case wire.JobVerb_VERB_REQUEUE, wire.JobVerb_VERB_REQUEUE_HOLD:

@@ -17,7 +17,18 @@ type verdict = *wire.Refusal
 // checkShape refuses what no node could hold: unknown features and devices,
 // more of something than any node has. More nodes or tasks than there are is
 // accepted and waits, as in Slurm.
+// A job that cannot start at once (held, later, dependent) is not tried, as in
+// Slurm: it waits with its reason.
 func (s *State) checkShape(n *newJob) *wire.Refusal {
+	if n.spec.Hold || n.spec.Begin > s.now || n.spec.Dependency != "" {
+		if r := s.checkGres(n.spec); r != nil {
+			return r
+		}
+		if !s.featuresKnown(n.spec.Constraint) {
+			return errFeature
+		}
+		return nil
+	}
 	key := shapeKey(n.spec)
 	if v, known := s.fits[key]; known {
 		return v

@@ -6,6 +6,7 @@ import (
 
 	"muster/internal/hostlist"
 	"muster/internal/model"
+	"muster/internal/placement"
 	"muster/internal/wire"
 )
 
@@ -47,7 +48,7 @@ type newJob struct {
 
 func (s *State) check(n *newJob) *wire.Refusal {
 	for _, step := range []func(*newJob) *wire.Refusal{
-		s.checkPartitions, s.checkArray, s.checkNodeNames, s.checkLimits, s.checkDependency, s.checkShape,
+		s.checkPartitions, s.fillDefaults, s.checkArray, s.checkNodeNames, s.checkLimits, s.checkDependency, s.checkShape,
 	} {
 		if r := step(n); r != nil {
 			return r
@@ -77,6 +78,31 @@ func (s *State) checkPartitions(n *newJob) *wire.Refusal {
 		}
 	}
 	return nil
+}
+
+// fillDefaults writes into the request what it left to the configuration, as
+// Slurm does at submission: the memory and whether it may be requeued.
+func (s *State) fillDefaults(n *newJob) *wire.Refusal {
+	n.spec = cloneJobSpec(n.spec)
+	if !n.spec.RequeueSet {
+		n.spec.Requeue = s.set.JobRequeue
+	}
+	if n.spec.MemKind == wire.MemKind_MEM_NONE && s.set.Pass.SelectMemory {
+		kind, mem := placement.DefaultMemory(asksGPUs(n.spec), n.parts[0].info, &s.set.Pass.Options)
+		if mem != 0 {
+			n.spec.MemKind, n.spec.Mem = kind, mem
+		}
+	}
+	return nil
+}
+
+func asksGPUs(spec *wire.JobSpec) bool {
+	for _, list := range [][]*wire.GresRequest{spec.GresPerNode, spec.GresPerJob, spec.GresPerTask} {
+		if slices.ContainsFunc(list, func(g *wire.GresRequest) bool { return g.Name == "gpu" && g.Count > 0 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // partitions reads a comma list of partition names.
