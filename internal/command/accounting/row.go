@@ -136,8 +136,15 @@ func (r *Row) started() bool {
 	return r.State.State != wire.BaseState_PENDING && r.State.Attempt != 0
 }
 
-// eligible is from when on the job could start, 0 while that is not known.
-func (r *Row) eligible() int64 { return queue.Eligible(r.Spec, r.State, r.Now.Unix()) }
+// eligible is from when on the job could start, 0 while it cannot.
+func (r *Row) eligible() int64 {
+	now := r.Now.Unix()
+	t := queue.Eligible(r.Spec, r.State, now)
+	if t > now && r.State.State == wire.BaseState_PENDING {
+		return 0
+	}
+	return t
+}
 
 // elapsed is how long the run or the step took so far.
 func (r *Row) elapsed() int64 {
