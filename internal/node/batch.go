@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"muster/internal/node/jobenv"
-	"muster/internal/node/pattern"
+	"muster/internal/pattern"
 	"muster/internal/node/steplink"
 	"muster/internal/wire"
 )

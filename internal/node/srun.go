@@ -13,7 +13,7 @@ import (
 	"muster/internal/auth"
 	"muster/internal/node/jobenv"
 	"muster/internal/node/journal"
-	"muster/internal/node/pattern"
+	"muster/internal/pattern"
 	"muster/internal/node/steplink"
 	"muster/internal/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"muster/internal/command/queue"
 	"muster/internal/hostlist"
 	"muster/internal/model"
-	"muster/internal/node/pattern"
+	"muster/internal/pattern"
 	"muster/internal/slurmtime"
 	"muster/internal/wire"
 )
