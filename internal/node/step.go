@@ -98,7 +98,7 @@ func (h *stepHandle) spawn(spec *steplink.Spec) error {
 	log := h.run.node.stepLog
 	proc, err := os.StartProcess(h.run.node.cfg.Stepd, []string{"stepd", "job" + strconv.Itoa(int(spec.JobID)) + "." + spec.Name, spec.Dir}, &os.ProcAttr{
 		Dir:   "/",
-		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=single"},
+		Env:   []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"},
 		Files: []*os.File{null, log, log, theirs},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

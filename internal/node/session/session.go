@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"storj.io/drpc/drpcconn"
@@ -143,7 +144,7 @@ func (s *Session) once(ctx context.Context) (registered bool, err error) {
 
 	done := make(chan error, 1)
 	go func() { done <- s.write(ctx, stream, answer) }()
-	readErr := s.read(stream)
+	readErr := s.read(stream, raw, silenceLimit(answer))
 	cancel()
 	s.out.shut()
 	writeErr := <-done
@@ -181,12 +182,28 @@ func firstAnswer(ctx context.Context, stream wire.DRPCNodeSession_SessionClient,
 	}
 }
 
-func (s *Session) read(stream wire.DRPCNodeSession_SessionClient) error {
+// silenceLimit is how long a controller may say nothing. It speaks at each
+// beat; one that does not is stopped or cut off, and another may lead.
+func silenceLimit(answer *wire.Registered) time.Duration {
+	return 3*time.Duration(max(answer.Heartbeat, 1))*time.Second + 2*time.Second
+}
+
+func (s *Session) read(stream wire.DRPCNodeSession_SessionClient, raw net.Conn, limit time.Duration) error {
+	var silent atomic.Bool
+	timer := time.AfterFunc(limit, func() {
+		silent.Store(true)
+		raw.Close()
+	})
+	defer timer.Stop()
 	for {
 		order, err := stream.Recv()
+		if silent.Load() {
+			return fmt.Errorf("the controller has said nothing for %s", limit)
+		}
 		if err != nil {
 			return err
 		}
+		timer.Reset(limit)
 		switch order.Body.(type) {
 		case *wire.NodeOrder_Ping:
 			s.out.load(s.cfg.Node.Load())

@@ -20,22 +20,31 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
+// vforkSyscall makes the system call after which there are two of us, on one
+// stack.
+//
+//go:noescape
+func vforkSyscall(number, a1, a2 uintptr) (r1, errno uintptr)
+
 // child is a process to be, prepared so far that no memory is allocated
-// between fork and exec. Identity, working directory, umask, cgroups and
-// niceness are those of the calling thread.
+// between fork and exec. Working directory, umask and groups are those of the
+// calling thread, and its effective ids become all of the child's.
 //
 // Package syscall's own fork cannot set resource limits and cannot put the
 // process id into the environment (SLURM_TASK_PID); a second program that does
 // both would double the price of starting a job.
 type child struct {
-	path   *byte
-	argv   []*byte // ends with nil
-	env    []*byte // ends with nil
-	pid    []byte  // digits and NUL go here; inside a string of env
-	fds    [3]int
-	limits []childLimit
-	errFD  int // where the errno of a failed exec is written
-	cgroup int // v2: folder that the child is born in, else -1
+	path    *byte
+	argv    []*byte // ends with nil
+	env     []*byte // ends with nil
+	pid     []byte  // digits and NUL go here; inside a string of env
+	fds     [3]int
+	limits  []childLimit
+	errFD   int   // where the errno of a failed exec is written
+	cgroups []int // open for writing: where the child enters its cgroups
+	become  bool  // to be the user for good
+	uid     uintptr
+	gid     uintptr
 }
 
 type childLimit struct {
@@ -43,16 +52,14 @@ type childLimit struct {
 	limit    unix.Rlimit
 }
 
-const cloneIntoCgroup = 0x200000000
-
-// cloneArgs is the kernel's struct clone_args.
-type cloneArgs struct {
-	flags, pidFD, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
-}
+// cloneFlags: the child borrows our memory until its exec, and this thread
+// waits. To copy the tables of the memory costs more than all the rest of a
+// launch.
+const cloneFlags = unix.CLONE_VFORK | unix.CLONE_VM | uintptr(syscall.SIGCHLD)
 
 // fork starts the child. Everything after the clone happens in this one
-// function, because the child's stack must not grow: it may call only what is
-// marked nosplit.
+// function, because the child runs on this very stack, which must neither grow
+// nor be left: it may call only what is marked nosplit.
 //
 //go:noinline
 //go:norace
@@ -60,27 +67,41 @@ type cloneArgs struct {
 func fork(c *child) (pid int, errno syscall.Errno) {
 	var (
 		r1    uintptr
+		e     uintptr
 		i     int
 		n     uintptr
 		digit [20]byte
 		code  [4]byte
-		args  = cloneArgs{flags: cloneIntoCgroup, exitSignal: uint64(syscall.SIGCHLD), cgroup: uint64(c.cgroup)}
 	)
 	beforeFork()
-	if c.cgroup >= 0 {
-		r1, _, errno = syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
-	} else {
-		r1, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
-	}
-	if errno != 0 || r1 != 0 {
+	r1, e = vforkSyscall(syscall.SYS_CLONE, cloneFlags, 0)
+	if e != 0 || r1 != 0 {
+		// The parent, after the child's exec.
 		afterFork()
-		return int(r1), errno
+		if e != 0 {
+			return 0, syscall.Errno(e)
+		}
+		return int(r1), 0
 	}
 
 	// In the child.
 	afterForkInChild()
 	if _, _, errno = syscall.RawSyscall(syscall.SYS_SETPGID, 0, 0, 0); errno != 0 {
 		goto fail
+	}
+	code[0] = '0' // the process that writes
+	for i = 0; i < len(c.cgroups); i++ {
+		if _, _, errno = syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.cgroups[i]), uintptr(unsafe.Pointer(&code[0])), 1); errno != 0 {
+			goto fail
+		}
+	}
+	if c.become {
+		if _, _, errno = syscall.RawSyscall(syscall.SYS_SETRESGID, c.gid, c.gid, c.gid); errno != 0 {
+			goto fail
+		}
+		if _, _, errno = syscall.RawSyscall(syscall.SYS_SETRESUID, c.uid, c.uid, c.uid); errno != 0 {
+			goto fail
+		}
 	}
 	for i = 0; i < len(c.limits); i++ {
 		_, _, errno = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, c.limits[i].resource, uintptr(unsafe.Pointer(&c.limits[i].limit)), 0, 0, 0)

@@ -19,7 +19,7 @@ import (
 // opened: Slurm's 0:53.
 const StatusNoOutput = 53
 
-// startTasks runs on the user's thread.
+// startTasks starts the tasks. It runs as the user.
 func (s *step) startTasks(cwd error) error {
 	files := newOpener(s.spec.Append)
 	defer files.close()
@@ -61,14 +61,7 @@ func (s *step) startTask(spec *steplink.Task, fds *taskFiles, limits []childLimi
 	if err != nil {
 		return &userError{err.Error()}
 	}
-	if s.spec.V2 && len(s.spec.Cgroups) > 0 {
-		dir, err := unix.Open(s.spec.Cgroups[0], unix.O_PATH|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return fmt.Errorf("opening the step's cgroup: %w", err)
-		}
-		defer unix.Close(dir)
-		c.cgroup = dir
-	}
+	s.forUser(c)
 	pid, err := s.startRetrying(c)
 	if pid == 0 {
 		return fmt.Errorf("starting a process: %w", err)
@@ -85,6 +78,29 @@ func (s *step) startTask(spec *steplink.Task, fds *taskFiles, limits []childLimi
 	if end, ok := s.early[pid]; ok {
 		delete(s.early, pid)
 		s.taskEnded(t, end.status)
+	}
+	return nil
+}
+
+// forUser lets a child enter the step's cgroups and become the user.
+func (s *step) forUser(c *child) {
+	c.cgroups = s.entries
+	c.become, c.uid, c.gid = s.spec.BecomeUser, uintptr(s.spec.UID), uintptr(s.spec.GID)
+}
+
+// openCgroups opens the files through which processes enter the step's
+// cgroups, while this process may.
+func (s *step) openCgroups() error {
+	name := "tasks" // of v1: moves its writer without the lock that all forks take
+	if s.spec.V2 {
+		name = "cgroup.procs"
+	}
+	for _, dir := range s.spec.Cgroups {
+		fd, err := unix.Open(filepath.Join(dir, name), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("opening the step's cgroup: %w", err)
+		}
+		s.entries = append(s.entries, fd)
 	}
 	return nil
 }
@@ -164,7 +180,7 @@ func lookPath(name string, env []string) (string, error) {
 			path = "./" + name
 		}
 		var stat unix.Stat_t
-		if unix.Stat(path, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG && unix.Access(path, unix.X_OK) == nil {
+		if unix.Stat(path, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil {
 			return path, nil
 		}
 	}
@@ -173,7 +189,7 @@ func lookPath(name string, env []string) (string, error) {
 
 // newChild turns text into what the kernel takes.
 func newChild(path string, argv, env []string, fds [3]int, limits []childLimit) (*child, error) {
-	c := &child{fds: fds, limits: limits, cgroup: -1}
+	c := &child{fds: fds, limits: limits}
 	var err error
 	if c.path, err = syscall.BytePtrFromString(path); err != nil {
 		return nil, fmt.Errorf("program %q: %w", path, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,6 +72,9 @@ func shepherd(sock net.Conn) error {
 		return refuse(sock, err)
 	}
 	defer listener.Close()
+	// No collection before the tasks run: it would wait for a thread that waits
+	// for an exec, and a short job needs none.
+	debug.SetGCPercent(-1)
 	s := newStep(spec, claim)
 	s.serve(sock)
 	go s.accept(listener)

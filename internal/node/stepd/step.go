@@ -3,6 +3,7 @@ package stepd
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ type step struct {
 
 	mu        sync.Mutex
 	tasks     []*task
+	entries   []int // descriptors through which processes enter the cgroups
 	byPid     map[int]*task
 	early     map[int]reaped // ended before their start was noted
 	streams   []*stream
@@ -67,6 +69,7 @@ func (s *step) run() {
 	} else {
 		s.launch()
 	}
+	debug.SetGCPercent(100)
 	s.armTimers()
 	<-s.over
 	s.runTaskEpilog()
@@ -79,7 +82,10 @@ func (s *step) isOver() { s.overOnce.Do(func() { close(s.over) }) }
 
 // launch starts the tasks; what fails is the step's end.
 func (s *step) launch() {
-	err := onUserThread(s.spec, func(cwd error) error { return s.startTasks(cwd) })
+	err := s.openCgroups()
+	if err == nil {
+		err = asUser(s.spec, s.startTasks)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {

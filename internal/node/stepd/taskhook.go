@@ -12,7 +12,7 @@ import (
 )
 
 // runTaskProlog runs the task prologs as the user and returns the environment
-// with what their output asks for. It runs on the user's thread.
+// with what their output asks for. It runs as the user.
 func (s *step) runTaskProlog(env []string, fds *taskFiles) []string {
 	for _, program := range s.spec.TaskProlog {
 		out, err := s.runHook(program, env, fds)
@@ -66,7 +66,7 @@ func (s *step) runTaskEpilog() {
 	if len(s.spec.TaskEpilog) == 0 || started == 0 {
 		return
 	}
-	err := onUserThread(s.spec, func(error) error {
+	err := asUser(s.spec, func(error) error {
 		null, err := openBlocking(os.DevNull, os.O_RDWR)
 		if err != nil {
 			return err
@@ -106,6 +106,7 @@ func (s *step) runHook(program string, env []string, fds *taskFiles) ([]byte, er
 		w.Close()
 		return nil, err
 	}
+	s.forUser(c)
 	// The reaper must know of the child before it can end: with the mutex held
 	// until it is noted, its end waits.
 	s.mu.Lock()

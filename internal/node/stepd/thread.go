@@ -14,61 +14,70 @@ import (
 	"muster/internal/node/steplink"
 )
 
-// onUserThread runs f on a thread of its own that has become the user: in the
-// step's cgroups, with the user's ids, groups, umask, niceness and working
-// directory. The kernel keeps all of these per thread; what is forked there
-// inherits them, the rest of this process stays as it was. The thread ends with
-// f and is never used again. Whatever hangs in the user's file systems hangs
-// there.
+// asUser runs f on a thread that acts as the user: with the user's effective
+// ids and groups, in the user's working directory. The kernel keeps ids per
+// thread, so the rest of this process stays as it was; what is forked there
+// becomes the user for good before its exec. Whatever hangs in the user's file
+// systems hangs there.
+//
+// Only effective ids are changed: the user may never signal this process.
 //
 // f is told of a working directory that could not be entered (it is in /tmp
 // then).
-func onUserThread(spec *steplink.Spec, f func(cwd error) error) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		if err := becomeUser(spec); err != nil {
-			result <- err
-			return
-		}
-		result <- f(enterWorkDir(spec.WorkDir))
-	}()
-	return <-result
+func asUser(spec *steplink.Spec, f func(cwd error) error) error {
+	runtime.LockOSThread()
+	unix.Umask(int(spec.Umask))
+	if err := become(spec); err != nil {
+		return err // and this thread is used for nothing else
+	}
+	result := f(enterWorkDir(spec.WorkDir))
+	_ = unix.Chdir("/") // not to hold the user's file system
+	if err := unbecome(spec); err != nil {
+		return errors.Join(result, err)
+	}
+	runtime.UnlockOSThread()
+	return result
 }
 
-func becomeUser(spec *steplink.Spec) error {
-	if err := unix.Unshare(unix.CLONE_FS); err != nil {
-		return fmt.Errorf("separating the working directory: %w", err)
-	}
-	if !spec.V2 {
-		for _, dir := range spec.Cgroups {
-			if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0); err != nil {
-				return fmt.Errorf("entering the step's cgroup: %w", err)
-			}
-		}
-	}
-	if spec.Nice != 0 {
-		// A niceness below what is allowed leaves the process where it is.
-		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, int(spec.Nice))
-	}
-	unix.Umask(int(spec.Umask))
+const keep = ^uintptr(0)
+
+func become(spec *steplink.Spec) error {
 	if !spec.BecomeUser {
 		return nil
 	}
-	groups := append([]uint32{}, spec.Groups...)
-	var first unsafe.Pointer
-	if len(groups) > 0 {
-		first = unsafe.Pointer(&groups[0])
+	if err := setGroups(spec.Groups); err != nil {
+		return fmt.Errorf("setting the groups of uid %d: %w", spec.UID, err)
 	}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
-		return fmt.Errorf("setting the groups of uid %d: %w", spec.UID, errno)
-	}
-	gid, uid := uintptr(spec.GID), uintptr(spec.UID)
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESGID, keep, uintptr(spec.GID), keep); errno != 0 {
 		return fmt.Errorf("becoming gid %d: %w", spec.GID, errno)
 	}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(spec.UID), keep); errno != 0 {
 		return fmt.Errorf("becoming uid %d: %w", spec.UID, errno)
+	}
+	return nil
+}
+
+func unbecome(spec *steplink.Spec) error {
+	if !spec.BecomeUser {
+		return nil
+	}
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESUID, keep, 0, keep); errno != 0 {
+		return fmt.Errorf("becoming root again: %w", errno)
+	}
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESGID, keep, 0, keep); errno != 0 {
+		return fmt.Errorf("becoming root again: %w", errno)
+	}
+	return setGroups(nil)
+}
+
+// setGroups is the bare system call: the library's would change all threads.
+func setGroups(groups []uint32) error {
+	var first *uint32
+	if len(groups) > 0 {
+		first = &groups[0]
+	}
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(first)), 0); errno != 0 {
+		return errno
 	}
 	return nil
 }

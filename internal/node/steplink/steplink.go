@@ -33,7 +33,6 @@ type Spec struct {
 	UID        uint32
 	GID        uint32
 	Groups     []uint32
-	Nice       int32
 	Umask      uint32
 	Limits     []Limit
 
