@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"muster/internal/node/jobenv"
-	"muster/internal/pattern"
 	"muster/internal/node/steplink"
+	"muster/internal/pattern"
 	"muster/internal/wire"
 )
 

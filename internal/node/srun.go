@@ -13,8 +13,8 @@ import (
 	"muster/internal/auth"
 	"muster/internal/node/jobenv"
 	"muster/internal/node/journal"
-	"muster/internal/pattern"
 	"muster/internal/node/steplink"
+	"muster/internal/pattern"
 	"muster/internal/wire"
 )
 
