@@ -214,12 +214,20 @@ func (s *Server) heardFrom(ses *session) {
 	}
 }
 
-// send writes what is in the outbox until the session ends.
+// send writes what is in the outbox until the session ends, and something at
+// each beat: a node goes to another controller when this one is silent.
 func (s *Server) send(ctx context.Context, ses *session, stream wire.DRPCNodeSession_SessionStream) {
+	beat := time.NewTicker(s.Heartbeat)
+	defer beat.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-beat.C:
+			if err := stream.Send(&wire.NodeOrder{Body: &wire.NodeOrder_Ping{Ping: true}}); err != nil {
+				ses.cancel(fmt.Errorf("send: %w", err))
+				return
+			}
 		case out := <-ses.orders:
 			order := out.order
 			if out.run != nil {

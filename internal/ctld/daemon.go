@@ -309,27 +309,6 @@ func (d *daemon) serve(ctx context.Context, srv *api.Server, loop *controller.Lo
 	return nil
 }
 
-// renew keeps the lease. A lease that could not be renewed for its whole time
-// is lost: the fence in every commit would say so too.
-func (d *daemon) renew(ctx context.Context) error {
-	tick := time.NewTicker(leaseTime / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		err := d.db.store.Renew(ctx)
-		if errors.Is(err, store.ErrFenced) {
-			return err
-		}
-		if err != nil && ctx.Err() == nil {
-			d.log.Warn("the lease could not be renewed", "err", err)
-		}
-	}
-}
-
 // sweepEvery is the pause between removals of what has expired.
 const sweepEvery = 5 * time.Minute
 

@@ -122,8 +122,10 @@ func (l Layout) slurmConf(o *Options, free []int) (string, error) {
 	p("SlurmdSpoolDir=%s", l.path("spool", "%n"))
 	p("SlurmctldLogFile=%s", l.Log("ctld"))
 	p("SlurmdLogFile=%s", l.Log("%n"))
-	p("SlurmctldPidFile=%s", l.pidFile("ctld"))
-	p("SlurmdPidFile=%s", l.pidFile("%n"))
+	// The daemons' own pid files: several controllers have one name for theirs,
+	// so they are not those by which they are ended here.
+	p("SlurmctldPidFile=%s", l.pidFile("slurmctld"))
+	p("SlurmdPidFile=%s", l.pidFile("slurmd-%n"))
 	set("SelectType", "select/cons_tres")
 	set("SelectTypeParameters", "CR_Core_Memory")
 	set("SlurmdParameters", "config_overrides")

@@ -191,9 +191,10 @@ func (s *site) secrets(authType string) {
 func (s *site) secondSession(authType string) {
 	t, n2, ctl := s.t, s.Hosts["n2"], s.Hosts["ctl"]
 	t.Helper()
-	// A spool folder of its own: two daemons do not share one on a host either.
+	// A spool folder and a port of its own: on one host that alone refuses it.
 	conf := filepath.Join(n2.Dir, "etc", "second.conf")
 	text := strings.Replace(s.conf(authType), "/%n/spool", "/n2/second", 1)
+	text = strings.Replace(text, "NodeAddr=10.77.0.3", "NodeAddr=10.77.0.3 Port=7018", 1)
 	require.NoError(t, os.WriteFile(conf, []byte(text), 0o644))
 	cmd := n2.Start(filepath.Join(s.Bin, "sbin", "noded"), "-D", "--declared", "-N", "n1", "-f", conf)
 	s.Await("the refusal of a second n1", func() bool {

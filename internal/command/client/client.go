@@ -39,6 +39,7 @@ type Client struct {
 	Notice func()
 
 	getenv func(string) string
+	first  int // of the controllers, the one to try first
 	conn   *drpcconn.Conn
 	ctld   wire.DRPCCtldClient
 }
@@ -89,6 +90,7 @@ func (c *Client) Do(ctx context.Context, call func(context.Context, wire.DRPCCtl
 		case drpcerr.Code(err) == uint64(wire.RpcCode_RPC_TRY_AGAIN):
 			limit = againLimit
 			c.Close()
+			c.first++ // another may lead by now
 			if !noticed && c.Notice != nil && time.Since(begin) > time.Second {
 				noticed = true
 				c.Notice()
@@ -193,17 +195,30 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 		}
 		return nil, err
 	}
-	for _, host := range c.Conf.Controllers {
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host.Addr, c.Conf.Port))
-		if err != nil {
-			continue
-		}
-		ready, err := c.handshake(ctx, conn, config)
+	hosts := c.Conf.Controllers
+	for i := range hosts {
+		ready, err := c.dialHost(ctx, hosts[(c.first+i)%len(hosts)].Addr, config)
 		if err == nil || !errors.Is(err, ErrConnect) {
 			return ready, err
 		}
 	}
 	return nil, ErrConnect
+}
+
+// dialHost connects to one controller. One of several gets a part of the time
+// only, so that one that hangs does not keep us from the others.
+func (c *Client) dialHost(ctx context.Context, addr string, config auth.ClientConfig) (net.Conn, error) {
+	if n := len(c.Conf.Controllers); n > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Conf.MessageTimeout/time.Duration(n+1))
+		defer cancel()
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(addr, c.Conf.Port))
+	if err != nil {
+		return nil, ErrConnect
+	}
+	return c.handshake(ctx, conn, config)
 }
 
 // socket returns the controller's socket: MUSTER_SOCKET (named), or the one that
