@@ -224,6 +224,7 @@ const (
 
 	textInvalidJob      = "Invalid job id specified"
 	textAccessDenied    = "Access/permission denied"
+	textInvalidUser     = "Invalid user id"
 	textInvalidNode     = "Invalid node name specified"
 	textInvalidPart     = "Invalid partition name specified"
 	textNotYetSupported = "not supported yet: "

@@ -102,7 +102,7 @@ func (s *Server) Content(ctx context.Context, r *wire.ContentRequest) (*wire.Con
 	}
 	spec := jobs[0].Spec
 	if !s.Policy.MayReadScript(caller(ctx), spec.Uid) {
-		return &wire.ContentReply{Refusal: refusal(codeAccessDenied, textAccessDenied)}, nil
+		return &wire.ContentReply{Refusal: refusal(codeInvalidUser, textInvalidUser)}, nil
 	}
 	ref := spec.Script
 	if r.Environment {

@@ -28,7 +28,7 @@ func (s *State) action(ev *JobAction) *wire.JobOutcomes {
 			id = refText(c.ref)
 		}
 		if !ev.Actor.may(c.j.spec.Uid) {
-			say(id, errDenied)
+			say(id, notOwner(req.Verb))
 			continue
 		}
 		if c.j.arr != nil && c.ref != nil && c.ref.Tasks == "" && !applies(req.Verb, c.j.st) && len(all) > 1 {
@@ -39,6 +39,15 @@ func (s *State) action(ev *JobAction) *wire.JobOutcomes {
 		}
 	}
 	return reply
+}
+
+// notOwner is what somebody else is told: Slurm has two words for it.
+func notOwner(v wire.JobVerb) *wire.Refusal {
+	switch v {
+	case wire.JobVerb_VERB_HOLD, wire.JobVerb_VERB_UHOLD, wire.JobVerb_VERB_RELEASE:
+		return errUser
+	}
+	return errDenied
 }
 
 // applies tells whether an action on a whole array is meant for this record.
@@ -111,6 +120,9 @@ func (s *State) unhold(j *job, a Actor) *wire.Refusal {
 	st.Reason, st.HeldByUser = "", false
 	st.Flags &^= uint32(wire.StateFlag_FLAG_REQUEUE_HOLD | wire.StateFlag_FLAG_SPECIAL_EXIT)
 	st.LaunchFailures, st.AvoidNodes = 0, nil
+	if j.deps == nil {
+		st.Eligible = max(s.now, s.notBefore(j))
+	}
 	s.wantPass()
 	return nil
 }
@@ -121,10 +133,7 @@ func (s *State) requeue(j *job, req *wire.JobActionRequest, a Actor) *wire.Refus
 	how := requeueHow{special: req.SpecialExit}
 	if req.Verb == wire.JobVerb_VERB_REQUEUE_HOLD {
 		how.hold, how.byUser = true, !a.Operator || a.UID == j.spec.Uid && a.UID != 0
-		how.reason = model.ReasonHeldAdmin
-		if how.byUser {
-			how.reason = model.ReasonHeldUser
-		}
+		how.reason = model.ReasonRequeuedHeld
 	}
 	switch {
 	case !j.spec.Batch || j.spec.RequeueSet && !j.spec.Requeue:
@@ -166,7 +175,7 @@ func (s *State) suspend(j *job) *wire.Refusal {
 	case waits(st):
 		return errPending
 	case st.State == wire.BaseState_SUSPENDED && runs(st):
-		return errAlreadySusp
+		return nil
 	case !runs(st):
 		return errDone
 	case flag(st, wire.StateFlag_FLAG_CONFIGURING):

@@ -107,7 +107,9 @@ func (s *State) lookAtDeps(j *job) {
 		if st.Reason == model.ReasonDependency || st.Reason == model.ReasonDependencyNever {
 			st.Reason = ""
 		}
-		st.Eligible = max(s.now, s.notBefore(j))
+		if st.Priority != 0 {
+			st.Eligible = max(s.now, s.notBefore(j))
+		}
 		s.wantPass()
 		return
 	case d.hopeless():
@@ -134,6 +136,7 @@ func (s *State) hopeless(j *job) {
 		kill = j.spec.KillOnInvalidDep
 	}
 	if kill {
+		s.edit(j).Dependency = j.deps.text(func(id uint32) bool { return s.arrays[id] != nil })
 		s.endPending(j, wire.BaseState_CANCELLED, model.ReasonDependencyNever)
 		return
 	}
@@ -150,7 +153,8 @@ func (s *State) judge(j *job, c *cond) {
 		return
 	}
 	if c.kind == "aftercorr" && j.arr != nil && s.arrays[c.job] != nil {
-		return // judged task by task, in corrReady
+		c.failed = s.corrFailed(j, s.arrays[c.job])
+		return // met task by task, in corrTasks
 	}
 	t := s.target(c)
 	switch c.kind {
@@ -249,6 +253,24 @@ func (s *State) corr(j *job) *cond {
 		}
 	}
 	return nil
+}
+
+// corrFailed tells whether the counterparts of all tasks that are left have
+// ended badly.
+func (s *State) corrFailed(j *job, target *array) bool {
+	left := j.tasks
+	if j.st.IsArrayTask {
+		left = model.TasksOf([]uint32{j.st.ArrayTaskId})
+	}
+	if len(left) == 0 {
+		return false
+	}
+	for _, m := range target.members {
+		if st := m.st; st.IsArrayTask && final(st) && st.State != wire.BaseState_COMPLETED && left.Has(st.ArrayTaskId) {
+			left = left.Remove(st.ArrayTaskId)
+		}
+	}
+	return len(left) == 0
 }
 
 // corrTasks are the unstarted tasks whose counterpart has ended well.

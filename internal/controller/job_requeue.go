@@ -88,9 +88,6 @@ func (s *State) waitAgain(j *job) {
 		if reason != "" {
 			st.Reason = reason
 		}
-		if !special {
-			st.Flags |= uint32(wire.StateFlag_FLAG_REQUEUE_HOLD)
-		}
 	} else {
 		st.Reason = ""
 		if st.Priority == 0 {

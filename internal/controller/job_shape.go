@@ -30,14 +30,17 @@ func (s *State) checkShape(n *newJob) *wire.Refusal {
 		return nil
 	}
 	key := shapeKey(n.spec)
-	if v, known := s.fits[key]; known {
-		return v
+	v, known := s.fits[key]
+	if !known {
+		v = s.judgeShape(n)
+		if len(s.fits) > 10000 {
+			clear(s.fits)
+		}
+		s.fits[key] = v
 	}
-	v := s.judgeShape(n)
-	if len(s.fits) > 10000 {
-		clear(s.fits)
+	if v == errMemory {
+		n.messages = append(n.messages, "error: Memory specification can not be satisfied")
 	}
-	s.fits[key] = v
 	return v
 }
 
@@ -68,10 +71,16 @@ func (s *State) judgeShape(n *newJob) *wire.Refusal {
 	one.GresPerJob = nil
 	snap := &sched.Snapshot{Now: s.now, Nodes: s.emptied(), Parts: s.opened(n.parts), Opts: s.set.Pass}
 	j := &sched.Job{Key: 1, Spec: one, Priority: 1, TimeLimit: 1, Tasks: 1, Partitions: partIndexes(n.parts)}
-	if start, _ := sched.WillRun(snap, j); start == nil {
-		return errNodeConfig
+	if start, _ := sched.WillRun(snap, j); start != nil {
+		return nil
 	}
-	return nil
+	if one.Mem != 0 {
+		one.MemKind, one.Mem = wire.MemKind_MEM_PER_NODE, 1
+		if start, _ := sched.WillRun(snap, j); start != nil {
+			return errMemory
+		}
+	}
+	return errNodeConfig
 }
 
 func partIndexes(parts []*part) []int {

@@ -19,10 +19,11 @@ func (s *State) submit(ev *Submit) *wire.SubmitReply {
 	}
 	spec := ev.Spec
 	n := &newJob{spec: spec, actor: ev.Actor}
-	if reply.Refusal = s.check(n); reply.Refusal != nil {
+	reply.Refusal = s.check(n)
+	reply.Messages = n.messages
+	if reply.Refusal != nil {
 		return reply
 	}
-	reply.Messages = n.messages
 	if ev.TestOnly {
 		s.testOnly(n, reply)
 		return reply
@@ -48,7 +49,7 @@ type newJob struct {
 
 func (s *State) check(n *newJob) *wire.Refusal {
 	for _, step := range []func(*newJob) *wire.Refusal{
-		s.checkPartitions, s.fillDefaults, s.checkArray, s.checkNodeNames, s.checkLimits, s.checkDependency, s.checkShape,
+		s.checkPartitions, s.fillDefaults, s.checkWords, s.checkArray, s.checkNodeNames, s.checkLimits, s.checkDependency, s.checkShape,
 	} {
 		if r := step(n); r != nil {
 			return r
@@ -69,6 +70,7 @@ func (s *State) checkPartitions(n *newJob) *wire.Refusal {
 	}
 	parts, r := s.partitions(n.spec.Partition)
 	if r != nil {
+		n.messages = append(n.messages, "error: invalid partition specified: "+s.strangePartition(n.spec.Partition))
 		return r
 	}
 	n.parts = parts
@@ -103,6 +105,34 @@ func asksGPUs(spec *wire.JobSpec) bool {
 		}
 	}
 	return false
+}
+
+// strangePartition is the first name of a list that is no partition's.
+func (s *State) strangePartition(list string) string {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); s.partBy[name] == nil {
+			return name
+		}
+	}
+	return list
+}
+
+// checkWords refuses what names things that do not exist, and what only
+// operators may ask for.
+func (s *State) checkWords(n *newJob) *wire.Refusal {
+	switch {
+	case n.spec.Reservation != "":
+		return errReservation
+	case n.spec.Licenses != "":
+		return errLicense
+	case n.spec.Nice < 0 && !n.actor.Operator:
+		return errNice
+	case n.spec.Deadline != 0 && n.spec.Deadline <= s.now:
+		return errTimeLimit
+	case n.spec.MinNodesSet && n.spec.MinNodes == 0:
+		return errNodeCount
+	}
+	return nil
 }
 
 // partitions reads a comma list of partition names.
@@ -270,7 +300,9 @@ func (s *State) admit(n *newJob, contents []model.Content) *job {
 	if spec.Hold {
 		s.setHold(st, !n.actor.Operator || n.actor.UID == spec.Uid)
 	}
-	st.Eligible = max(s.now, spec.Begin)
+	if st.Priority != 0 {
+		st.Eligible = max(s.now, spec.Begin)
+	}
 	s.list(j)
 	j.turn = s.turn
 	s.touched = append(s.touched, j)
@@ -278,7 +310,9 @@ func (s *State) admit(n *newJob, contents []model.Content) *job {
 	s.enter(j)
 	if n.deps != nil {
 		s.addDeps(j, n.deps)
-		s.lookAtDeps(j)
+		if s.lookAtDeps(j); j.deps != nil {
+			j.st.Eligible = 0
+		}
 	}
 	s.out.contents = append(s.out.contents, contents...)
 	return j
@@ -321,7 +355,7 @@ func niced(p uint32, nice int32) uint32 {
 
 // setHold holds a pending job.
 func (s *State) setHold(st *wire.JobState, byUser bool) {
-	st.Priority = 0
+	st.Priority, st.Eligible = 0, 0
 	st.HeldByUser = byUser
 	st.Reason, st.ReasonText = model.ReasonHeldAdmin, ""
 	if byUser {

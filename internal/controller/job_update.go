@@ -32,7 +32,7 @@ func (s *State) updateJobs(ev *Update) *wire.UpdateReply {
 			continue
 		}
 		if !ev.Actor.may(c.j.spec.Uid) {
-			reply.Refusal = errDenied
+			reply.Refusal = errUser
 			return reply
 		}
 		// The check is made before tasks are taken out of their array.
@@ -57,16 +57,17 @@ func (s *State) updateJobs(ev *Update) *wire.UpdateReply {
 
 // jobUpdate is a change of a job being made up on copies.
 type jobUpdate struct {
-	j     *job
-	actor Actor
-	now   int64
-	spec  *wire.JobSpec
-	st    *wire.JobState
-	parts []*part
-	deps  *dependency
-	drops bool // dependencies are taken away
-	limit bool // the time limit has changed
-	spoke bool // the spec has changed
+	j      *job
+	actor  Actor
+	now    int64
+	spec   *wire.JobSpec
+	st     *wire.JobState
+	parts  []*part
+	deps   *dependency
+	drops  bool // dependencies are taken away
+	limit  bool // the time limit has changed
+	spoke  bool // the spec has changed
+	endSet bool // the end is given, not computed
 }
 
 func (s *State) checkUpdate(j *job, ev *Update) *wire.Refusal {
@@ -134,8 +135,11 @@ func (s *State) putUpdate(u *jobUpdate) {
 	}
 	if waits(j.st) {
 		s.estimate(j)
-		j.st.Eligible = max(j.st.Submit, s.notBefore(j))
-	} else if u.limit {
+		j.st.Eligible = 0
+		if j.st.Priority != 0 && j.deps == nil {
+			j.st.Eligible = max(j.st.Submit, s.notBefore(j))
+		}
+	} else if u.limit && !u.endSet {
 		j.st.End = s.expectedEnd(j.st, j.st.Start)
 	}
 	s.wantPass()
@@ -233,6 +237,8 @@ func jobField(key string) jobSetter {
 		return setStartTime
 	case "deadline":
 		return setDeadline
+	case "endtime":
+		return setEndTime
 	case "dependency":
 		return setDependency
 	case "requeue":
@@ -264,7 +270,7 @@ func operatorOnly(set jobSetter) jobSetter {
 	}
 }
 
-// setTimeLimit: only operators may raise a limit.
+// setTimeLimit: only operators may raise the limit of a running job.
 func setTimeLimit(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 	value := f.Value
 	sign := f.Op
@@ -285,7 +291,7 @@ func setTimeLimit(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 		}
 		limit = now - limit
 	}
-	if limit > now && !u.actor.Operator {
+	if limit > now && !u.actor.Operator && !waits(u.st) {
 		return errDenied
 	}
 	u.st.TimeLimit, u.spec.TimeLimit = limit, limit
@@ -304,6 +310,8 @@ func setPriority(s *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 	case n == 0:
 		s.setHold(u.st, !u.actor.Operator || u.actor.UID == u.spec.Uid && u.actor.UID != 0)
 		return nil
+	case u.st.Priority == 0 && n != Unlimited:
+		return errHeld
 	case !u.actor.Operator && (n > u.st.Priority || u.st.Priority == 0 && !u.st.HeldByUser):
 		return errDenied
 	case n == Unlimited: // as scontrol release has it
@@ -366,7 +374,7 @@ func setFeatures(s *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 
 func setNumNodes(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 	if !waits(u.st) {
-		return errNotPending
+		return errNotHere // a running job does not change its size
 	}
 	lo, hi, ranged := strings.Cut(f.Value, "-")
 	least, err := strconv.ParseUint(lo, 10, 32)
@@ -414,6 +422,25 @@ func setDeadline(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 		return badValue(f.Key, f.Value)
 	}
 	u.spec.Deadline, u.spoke = t.Unix(), true
+	return nil
+}
+
+// setEndTime sets the time limit so that a running job ends then.
+func setEndTime(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
+	if u.st.Start == 0 || waits(u.st) {
+		return errPending
+	}
+	t, err := slurmtime.Parse(f.Value, time.Unix(u.now, 0))
+	if err != nil {
+		return badValue(f.Key, f.Value)
+	}
+	end := max(t.Unix(), u.now)
+	if end > u.st.End && !u.actor.Operator {
+		return errDenied
+	}
+	u.st.End = end
+	u.st.TimeLimit = uint32((end - u.st.Start + 59) / 60)
+	u.endSet = true
 	return nil
 }
 

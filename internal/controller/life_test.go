@@ -141,7 +141,7 @@ func TestRequeue(t *testing.T) {
 	w.whole(id, 0)
 	require.Equal(t, "COMPLETED None", w.state(id))
 	require.Nil(t, w.act(wire.JobVerb_VERB_REQUEUE_HOLD, id, owner))
-	require.Equal(t, "PENDING+REQUEUE_HOLD JobHeldUser", w.state(id))
+	require.Equal(t, "PENDING job requeued in held state", w.state(id))
 }
 
 func TestSuspendStopsTheClock(t *testing.T) {

@@ -220,6 +220,10 @@ func (p *pass) window(j *Job, part *Partition) (*window, Reason) {
 		list := hostlist.Compress(away)
 		return nil, Reason{Code: "ReqNodeNotAvail", Nodes: list, Missing: "node " + list + " is not available"}
 	}
+	var only []int
+	if j.Spec.MaxNodes > 0 && len(w.must) > int(j.Spec.MaxNodes) {
+		only, w.must = w.must, nil // a list to choose from (since 23.02)
+	}
 	constraint, err := placement.ParseConstraint(j.Spec.Constraint)
 	if err != nil {
 		return nil, Reason{Code: "BadConstraints", Missing: err.Error()}
@@ -228,7 +232,7 @@ func (p *pass) window(j *Job, part *Partition) (*window, Reason) {
 		var set nodeSets
 		for _, i := range part.Nodes {
 			n := &p.nodes[i]
-			if exclude[n.Name] || !alt.Holds(n.Features) {
+			if exclude[n.Name] || !alt.Holds(n.Features) || only != nil && !slices.Contains(only, i) {
 				continue
 			}
 			set.all = append(set.all, i)
