@@ -68,6 +68,9 @@ func Run(p *command.Program) int {
 	if err := supported(o); err != nil {
 		return option.Refuse(p, err)
 	}
+	if has := allocated(p, o); has > 0 && o.Spec.MinNodes > has {
+		return p.Failed("Only allocated %d nodes asked for %d", has, o.Spec.MinNodes)
+	}
 	return launch(p, o, c, line.Rest)
 }
 
@@ -82,6 +85,19 @@ func supported(o *option.Options) error {
 		return option.NotSupported("--het-group=" + o.Step.HetGroup)
 	}
 	return nil
+}
+
+// allocated is the number of nodes of the job that srun runs in, 0 = it is not
+// the one meant.
+func allocated(p *command.Program, o *option.Options) uint32 {
+	if p.Getenv("SLURM_JOB_ID") != o.Step.JobID {
+		return 0
+	}
+	n, err := strconv.ParseUint(p.Getenv("SLURM_JOB_NUM_NODES"), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(n)
 }
 
 // bindings says of what kind of binding and MPI a script asks for how much is

@@ -10,16 +10,20 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 	"storj.io/drpc/drpcmux"
 
 	"muster/internal/auth"
 	"muster/internal/auth/pki"
 	"muster/internal/auth/slurm"
+	"muster/internal/command"
 	"muster/internal/command/commandtest"
+	"muster/internal/command/option"
 	"muster/internal/wire"
 )
 
@@ -131,8 +135,9 @@ func start(t *testing.T, handler func(*task), counts ...int) *world {
 	dir := commandtest.Controller(t, "AuthType=auth/slurm\nSlurmUser="+strconv.Itoa(os.Getuid())+"\nKillWait=1\n", w)
 	t.Setenv("SLURM_JOB_ID", "12")
 	t.Setenv("MUSTER_SACK_SOCKET", filepath.Join(dir, "none.sock"))
-	for _, name := range []string{"SLURM_NTASKS", "SLURM_NNODES", "SLURM_EXPORT_ENV"} {
-		t.Setenv(name, "")
+	for _, name := range []string{"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_EXPORT_ENV"} {
+		t.Setenv(name, "") // which restores it
+		os.Unsetenv(name)
 	}
 	keyFile := filepath.Join(dir, slurm.KeyFile)
 	require.NoError(t, slurm.CreateKey(keyFile, os.Getuid(), os.Getgid()))
@@ -393,6 +398,11 @@ func TestRefusals(t *testing.T) {
 		assert.Equal(t, want, stderr, args)
 		assert.NotZero(t, code)
 	}
+	t.Setenv("SLURM_JOB_NUM_NODES", "2")
+	_, stderr, code = run(t, "", "-N4", "true")
+	assert.Equal(t, "srun: error: Only allocated 2 nodes asked for 4\n", stderr)
+	assert.Equal(t, 1, code)
+	os.Unsetenv("SLURM_JOB_NUM_NODES")
 	stdout, _, code := run(t, "", "--mpi=list")
 	assert.Equal(t, "MPI plugin types are...\n\tnone\n", stdout)
 	assert.Zero(t, code)
@@ -456,4 +466,57 @@ func TestLongLinesAreNotKept(t *testing.T) {
 	o := newOutput(&to, &to, 1)
 	require.NoError(t, o.take(streamStdout, 0, bytes.Repeat([]byte("x"), longestLine), false))
 	assert.Equal(t, longestLine, to.Len())
+}
+
+// caught waits for a signal to arrive at a task.
+func caught(task *task) uint32 {
+	for m := range task.input {
+		if n := m.GetSignal(); n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func TestSignalsAreHandedOn(t *testing.T) {
+	var got []uint32
+	start(t, func(task *task) {
+		_ = unix.Kill(os.Getpid(), unix.SIGUSR1)
+		got = append(got, caught(task))
+		task.exit(0)
+	}, 1)
+	_, stderr, code := run(t, "", "a")
+	assert.Equal(t, []uint32{uint32(unix.SIGUSR1)}, got)
+	assert.Empty(t, stderr)
+	assert.Zero(t, code)
+}
+
+func TestInterrupts(t *testing.T) {
+	o := option.New(option.Srun, time.Now())
+	var told bytes.Buffer
+	p := command.New("srun", nil)
+	p.Stderr = &told
+	s := &step{p: p, id: "12.0", tasks: 3, exits: newExits(p.Error), end: func() {}}
+	s.exits.ended[1] = 0
+	signals := &signals{}
+	signals.interrupt(s)
+	assert.Equal(t, "srun: interrupt (one more within 1 sec to abort)\nsrun: StepId=12.0 tasks 0,2: running\nsrun: StepId=12.0 task 1: exited\n", told.String())
+	told.Reset()
+	signals.interrupt(s)
+	assert.Equal(t, "srun: sending Ctrl-C to StepId=12.0\n", told.String())
+	told.Reset()
+	signals.interrupt(s)
+	assert.Contains(t, told.String(), "srun: forcing job termination\nsrun: Job step aborted: Waiting up to ")
+	s.ending.Wait()
+	signals.last = time.Now().Add(-2 * second)
+	told.Reset()
+	signals.interrupt(s)
+	assert.Contains(t, told.String(), "interrupt (one more within 1 sec to abort)", "the count begins anew")
+
+	o.Step.DisableStatus = true
+	quick := newSignals(o)
+	defer quick.stop()
+	told.Reset()
+	quick.interrupt(s)
+	assert.Equal(t, "srun: sending Ctrl-C to StepId=12.0\n", told.String())
 }

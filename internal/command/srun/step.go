@@ -140,8 +140,15 @@ func (l *listener) data(_ *node, f *wire.StepFrame) {
 	}
 }
 
+// text is a line of the node's: the shepherd's own begins with its name, what
+// the node itself says of the step is srun's to say.
 func (l *listener) text(_ *node, line string) {
-	l.step.p.Raw("%s", strings.TrimRight(line, "\n"))
+	line = strings.TrimRight(line, "\n")
+	if complaint, ok := strings.CutPrefix(line, "error: "); ok {
+		l.step.p.Error("%s", complaint)
+		return
+	}
+	l.step.p.Raw("%s", line)
 }
 
 func (l *listener) inputTaken(task uint32, offset uint64) { l.step.in.ack(task, offset) }
