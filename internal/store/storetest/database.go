@@ -7,8 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +25,7 @@ var shared struct {
 	once   sync.Once
 	dir    string
 	server *embedded.Server
+	guard  io.Closer
 	err    error
 	next   int
 	mu     sync.Mutex
@@ -38,6 +43,9 @@ func Main(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
+	}
+	if shared.guard != nil {
+		_ = shared.guard.Close()
 	}
 	if shared.dir != "" {
 		_ = os.RemoveAll(shared.dir)
@@ -76,7 +84,26 @@ func startShared() {
 	if shared.err = os.Chmod(shared.dir, 0o755); shared.err != nil {
 		return
 	}
-	shared.server, shared.err = embedded.Start(ctx, embedded.Config{State: shared.dir})
+	if shared.server, shared.err = embedded.Start(ctx, embedded.Config{State: shared.dir}); shared.err == nil {
+		shared.guard, shared.err = guard(shared.server.Pid(), shared.dir)
+	}
+}
+
+// guard stops the server when this process is gone, however it went: a test
+// binary that runs into its time limit does not get to do it.
+func guard(pid int, dir string) (io.Closer, error) {
+	const script = `read -r _
+[ "$(readlink "/proc/$1/cwd")" = "$2/postgres" ] || exit 0
+kill -INT "$1"
+while kill -0 "$1" 2>/dev/null; do sleep 0.1; done
+rm -rf "$2"`
+	cmd := exec.Command("sh", "-c", script, "guard", strconv.Itoa(pid), dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	return in, cmd.Start()
 }
 
 // Exec runs SQL behind a store's back.
