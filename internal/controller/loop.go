@@ -244,9 +244,9 @@ const atOnce = 256
 
 // take applies an event and what else waits.
 func (l *Loop) take(ev Event) {
-	for range atOnce {
+	for n := 1; ; n++ {
 		l.pump.Feed(ev, l.now())
-		if l.pump.Full() || l.pump.State().rows() >= batchRows {
+		if n == atOnce || l.pump.Full() || l.pump.State().rows() >= batchRows {
 			return
 		}
 		select {
