@@ -168,7 +168,7 @@ func TestTerminate(t *testing.T) {
 			awaitFile(t, filepath.Join(n.work, "started"))
 			awaitFile(t, filepath.Join(n.work, "started2"))
 			for key := int64(1); key <= 2; key++ {
-				n.Order(&wire.NodeOrder{Body: &wire.NodeOrder_Terminate{Terminate: &wire.Terminate{Key: key, Attempt: 1, JobId: uint32(key), KillWait: 1, Message: "CANCELLED AT 2026-11-30T21:35:53 DUE TO TIME LIMIT"}}})
+				n.Order(&wire.NodeOrder{Body: &wire.NodeOrder_Terminate{Terminate: &wire.Terminate{Key: key, Attempt: 1, JobId: uint32(key), KillWait: 1, Message: "JOB 1 ON node1 CANCELLED AT 2026-11-30T21:35:53 DUE TO TIME LIMIT"}}})
 			}
 			first := n.waitStage(t, 1, wire.RunStage_STAGE_GONE)
 			assert.EqualValues(t, 7<<8, first.BatchExitStatus)

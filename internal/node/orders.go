@@ -160,18 +160,18 @@ func (r *run) termination(t *wire.Terminate, step int32) steplink.Terminate {
 	if t.Message == "" || step == steplink.StepExtern {
 		return out
 	}
-	out.Message = t.Message
-	if !strings.Contains(t.Message, "CANCELLED AT") {
-		out.Message = "CANCELLED AT " + time.Now().Format("2006-01-02T15:04:05") + " " + t.Message
-	}
-	if strings.HasPrefix(t.Message, "***") {
-		return out
+	// From "CANCELLED AT" on, whatever stands around it.
+	text := strings.TrimSuffix(t.Message, " ***")
+	if i := strings.Index(text, "CANCELLED AT"); i >= 0 {
+		text = text[i:]
+	} else {
+		text = "CANCELLED AT " + time.Now().Format("2006-01-02T15:04:05") + " " + text
 	}
 	what := fmt.Sprintf("JOB %d", r.order.JobId)
 	if step >= 0 {
 		what = fmt.Sprintf("STEP %d.%d", r.order.JobId, step)
 	}
-	out.Message = fmt.Sprintf("*** %s ON %s %s ***", what, r.node.cfg.Name, out.Message)
+	out.Message = fmt.Sprintf("*** %s ON %s %s ***", what, r.node.cfg.Name, text)
 	return out
 }
 

@@ -138,7 +138,7 @@ func (d *daemon) prepare(ctx context.Context) (*conf.NodeConf, error) {
 	if err := d.makeNode(c, n); err != nil {
 		return nil, err
 	}
-	d.session = session.New(session.Config{Dial: d.dial, Node: d.node, Log: d.log, MinWait: 200 * time.Millisecond, MaxWait: 20 * time.Second})
+	d.session = session.New(session.Config{Dial: d.dial, Node: d.node, Log: d.log, MinWait: 200 * time.Millisecond, MaxWait: reconnectWait(len(c.Nodes))})
 	return n, nil
 }
 
@@ -362,13 +362,31 @@ func (d *daemon) serveTokens(ctx context.Context) {
 			return
 		}
 	}
-	listener, err := sack.Listen(path)
-	if err != nil {
-		d.log.Debug("tokens for local users come from another daemon", "error", err)
-		return
+	// The controller's daemon comes first, and another node's may be killed:
+	// whoever finds nobody at the socket serves it.
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tokenPause):
+		}
+		listener, err := sack.Listen(path)
+		if err != nil {
+			d.log.Debug("tokens for local users come from another daemon", "error", err)
+			continue
+		}
+		server := &sack.Server{Issuer: d.auth.Issuer, Log: d.log}
+		if err := server.Serve(ctx, listener); err != nil && ctx.Err() == nil {
+			d.log.Error("the token service ended", "error", err)
+		}
 	}
-	server := &sack.Server{Issuer: d.auth.Issuer, Log: d.log}
-	if err := server.Serve(ctx, listener); err != nil && ctx.Err() == nil {
-		d.log.Error("the token service ended", "error", err)
-	}
+}
+
+// tokenPause is the time between two looks at the token service's socket.
+const tokenPause = 2 * time.Second
+
+// reconnectWait bounds the pause before another try, by the size of the
+// cluster: all of its nodes come at once.
+func reconnectWait(nodes int) time.Duration {
+	return min(time.Second+time.Duration(nodes)*2*time.Millisecond, 30*time.Second)
 }

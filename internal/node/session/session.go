@@ -82,16 +82,19 @@ var errRefused = errors.New("the controller refused the registration")
 
 // Run holds the session until ctx is done.
 func (s *Session) Run(ctx context.Context) {
-	wait := s.cfg.MinWait
+	wait, last := s.cfg.MinWait, ""
 	for ctx.Err() == nil {
 		registered, err := s.once(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if registered {
-			wait = s.cfg.MinWait
+			wait, last = s.cfg.MinWait, ""
 		}
-		s.cfg.Log.Warn("no session with the controller", "cause", err)
+		if cause := err.Error(); cause != last { // said once, not at every try
+			s.cfg.Log.Warn("no session with the controller", "cause", err)
+			last = cause
+		}
 		pause := wait/4 + time.Duration(rand.Int64N(int64(wait)))
 		if errors.Is(err, errRefused) {
 			pause = s.cfg.MaxWait/2 + time.Duration(rand.Int64N(int64(s.cfg.MaxWait)))
