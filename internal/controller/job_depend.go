@@ -232,7 +232,7 @@ func (a *array) task(id uint32) *job {
 // alone tells whether no earlier job of that name and user is left.
 func (s *State) alone(j *job) bool {
 	for _, o := range s.jobs {
-		if o == j || o.st.Key > j.st.Key && o.st.State == wire.BaseState_PENDING || final(o.st) {
+		if o == j || o.st.Key > j.st.Key && waits(o.st) || final(o.st) {
 			continue
 		}
 		if o.spec.Uid == j.spec.Uid && o.spec.Name == j.spec.Name && (o.arr == nil || o.arr != j.arr) {

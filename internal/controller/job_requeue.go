@@ -97,6 +97,7 @@ func (s *State) waitAgain(j *job) {
 	if j.arr != nil && j.arr.pending != nil {
 		s.queue(j.arr.pending)
 	}
+	s.moved(j)
 	s.wantPass()
 }
 

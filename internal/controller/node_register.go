@@ -234,9 +234,25 @@ func deviceCount(d *wire.GresDevice) uint64 {
 	return 1
 }
 
+// unknownRuns lists what waits for an administrator.
+func (s *State) unknownRuns() *wire.AdminReply {
+	reply := &wire.AdminReply{}
+	for _, n := range s.nodes {
+		for _, o := range n.strays {
+			if o.alone {
+				reply.Messages = append(reply.Messages, fmt.Sprintf("Node=%s Key=%d JobId=%d Attempt=%d", n.st.Name, o.fact.Key, o.fact.JobId, o.fact.Attempt))
+			}
+		}
+	}
+	return reply
+}
+
 // adopt settles a run that the tables do not know.
 func (s *State) adopt(ev *Adopt) *wire.AdminReply {
 	words := strings.Fields(ev.Argument)
+	if len(words) == 1 && words[0] == "adopt" {
+		return s.unknownRuns()
+	}
 	bad := &wire.AdminReply{Refusal: refusal(2118, "wanted: adopt|kill NODE KEY")}
 	if len(words) != 3 || words[0] != "adopt" && words[0] != "kill" {
 		return bad

@@ -91,10 +91,21 @@ func (l *Loop) planned(p planned) {
 	if p.epoch != l.planner.epoch {
 		return
 	}
-	starts := p.plan.Starts
+	l.parts = planParts(p.plan, p.reasons)
+}
+
+// planParts cuts a plan into parts that are applied between other events.
+func planParts(plan *sched.Plan, r *reasons) []*PlanReady {
+	var parts []*PlanReady
+	starts := plan.Starts
 	for len(starts) > startsAtOnce {
-		l.parts = append(l.parts, &PlanReady{Starts: starts[:startsAtOnce]})
+		parts = append(parts, &PlanReady{Starts: starts[:startsAtOnce]})
 		starts = starts[startsAtOnce:]
 	}
-	l.parts = append(l.parts, &PlanReady{Starts: starts, Last: true, reasons: p.reasons})
+	return append(parts, &PlanReady{Starts: starts, Last: true, reasons: r})
+}
+
+// Ready makes the events of a plan for this snapshot.
+func (sh *Shot) Ready(plan *sched.Plan) []*PlanReady {
+	return planParts(plan, newReasons(sh.old, plan, sh.blocked, sh.snap.Now))
 }

@@ -100,6 +100,23 @@ func (p *Pump) Committed() []effect {
 	return f.effects
 }
 
+// Release is Committed with the effects carried out.
+func (p *Pump) Release(out Effects, answer func(ticket uint64, reply any)) {
+	x := &executor{out: out, answer: answer, log: func(logLine) {}}
+	for _, e := range p.Committed() {
+		e.do(x)
+	}
+	p.wake()
+}
+
+// WithTicket makes an event one whose answer is told under that number.
+func WithTicket(ev Event, ticket uint64) Event {
+	if r, ok := ev.(request); ok {
+		r.head().ticket = ticket
+	}
+	return ev
+}
+
 // Refused takes the batch in flight as written never: memory is to be made
 // anew from the tables. It returns the events that were lost with it, in
 // order; those of the refused batch first.
