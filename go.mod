@@ -11,6 +11,7 @@ require (
 	github.com/Microsoft/go-winio v0.6.2 // indirect
 	github.com/NVIDIA/go-nvml v0.13.4-1 // indirect
 	github.com/bufbuild/protocompile v0.14.1 // indirect
+	github.com/cilium/ebpf v0.17.3 // indirect
 	github.com/cockroachdb/datadriven v1.0.3 // indirect
 	github.com/containerd/log v0.1.0 // indirect
 	github.com/containerd/ttrpc v1.2.10 // indirect

@@ -46,6 +46,18 @@ func TestConstrainCores(t *testing.T) {
 	assert.Equal(t, "Cpus_allowed_list:\t1\n", n.output("out-1"))
 }
 
+func TestConstrainDevices(t *testing.T) {
+	n := startNode(t, openDir(t), withLimits(t, cgroup.Options{Devices: true}, nil), func(c *Config) {
+		// Two devices that every machine has stand for GPUs.
+		c.Inventory = &wire.Inventory{Gres: []*wire.GresDevice{{Name: "gpu", File: "/dev/zero"}, {Name: "gpu", Index: 1, File: "/dev/full"}}}
+	})
+	fact := n.runJob(1, "#!/bin/sh\nhead -c1 /dev/full | wc -c; head -c1 /dev/zero 2>&1\n", func(o *wire.RunOrder) {
+		o.Alloc[0].Gres = []*wire.GresAlloc{{Name: "gpu", Index: []uint32{1}, Count: 1}}
+	})
+	assert.NotZero(t, fact.BatchExitStatus)
+	assert.Equal(t, "1\nhead: cannot open '/dev/zero' for reading: Operation not permitted\n", n.output("out-1"))
+}
+
 // TestUnkillable freezes a job's cgroup from outside, where no kill reaches.
 func TestUnkillable(t *testing.T) {
 	mark := filepath.Join(openDir(t), "mark")

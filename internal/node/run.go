@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -266,9 +267,30 @@ func (r *run) cgroups() error {
 				}
 			}
 		}
+		limits.Deny = r.node.fencedOff(r.order)
 		r.groupErr = r.group.Create(limits)
 	})
 	return r.groupErr
+}
+
+// fencedOff lists the device files of this node that a job was not given.
+func (n *Node) fencedOff(order *wire.RunOrder) []string {
+	n.mu.Lock()
+	devices := n.cfg.Inventory.Gres
+	n.mu.Unlock()
+	given := make(map[string]bool)
+	for _, g := range jobenv.Here(order).GetGres() {
+		for _, index := range g.Index {
+			given[fmt.Sprint(g.Name, index)] = true
+		}
+	}
+	var files []string
+	for _, d := range devices {
+		if d.File != "" && !given[fmt.Sprint(d.Name, d.Index)] {
+			files = append(files, strings.Split(d.File, ",")...)
+		}
+	}
+	return files
 }
 
 // site is what the environment needs to know of the site.

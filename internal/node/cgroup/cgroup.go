@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/opencontainers/cgroups"
+	_ "github.com/opencontainers/cgroups/devices" // without it device rules are passed over
+	devices "github.com/opencontainers/cgroups/devices/config"
 	fs1 "github.com/opencontainers/cgroups/fs"
 	"github.com/opencontainers/cgroups/fs2"
 	"golang.org/x/sys/unix"
@@ -30,6 +32,8 @@ type Options struct {
 	Memory bool   // ConstrainRAMSpace
 	Swap   bool   // ConstrainSwapSpace
 	Cores  bool   // ConstrainCores
+	// Devices fences off the devices that a job was not given (ConstrainDevices).
+	Devices bool
 }
 
 // Manager makes job groups.
@@ -52,6 +56,9 @@ func New(opts Options) (*Manager, error) {
 	}
 	if opts.Cores {
 		m.controllers = append(m.controllers, "cpuset")
+	}
+	if opts.Devices {
+		m.controllers = append(m.controllers, "devices")
 	}
 	for _, c := range m.controllers {
 		if err := os.MkdirAll(m.v1(c, ""), 0o755); err != nil {
@@ -84,8 +91,9 @@ func (m *Manager) prepareV2() error {
 
 // Limits are what a job may have here.
 type Limits struct {
-	Memory uint64 // bytes, 0 = no limit
-	CPUs   []int  // empty = no limit
+	Memory uint64   // bytes, 0 = no limit
+	CPUs   []int    // empty = no limit
+	Deny   []string // device files that the job must not open
 }
 
 // Job is a job's group.
@@ -109,7 +117,37 @@ func (j *Job) Create(limits Limits) error {
 	if j.m.opts.Cores && len(limits.CPUs) > 0 {
 		r.CpusetCpus = list(limits.CPUs)
 	}
+	if j.m.opts.Devices {
+		rules, err := denials(limits.Deny)
+		if err != nil {
+			return err
+		}
+		r.SkipDevices, r.Devices = false, rules
+	}
 	return j.m.create(j.name, r)
+}
+
+// denials allow every device but those of the files.
+func denials(files []string) ([]*devices.Rule, error) {
+	rules := []*devices.Rule{{Type: devices.WildcardDevice, Major: devices.Wildcard, Minor: devices.Wildcard, Permissions: "rwm", Allow: true}}
+	for _, file := range files {
+		var stat unix.Stat_t
+		if err := unix.Stat(file, &stat); err != nil {
+			return nil, fmt.Errorf("fencing off device %s: %w", file, err)
+		}
+		kind := devices.CharDevice
+		switch stat.Mode & unix.S_IFMT {
+		case unix.S_IFCHR:
+		case unix.S_IFBLK:
+			kind = devices.BlockDevice
+		default:
+			continue // a plain file stands for a device in tests of configurations
+		}
+		rules = append(rules, &devices.Rule{
+			Type: kind, Major: int64(unix.Major(uint64(stat.Rdev))), Minor: int64(unix.Minor(uint64(stat.Rdev))), Permissions: "rwm",
+		})
+	}
+	return rules, nil
 }
 
 func list(cpus []int) string {

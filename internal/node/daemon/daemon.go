@@ -216,7 +216,7 @@ func (d *daemon) makeNode(c *conf.Config, n *conf.NodeConf) error {
 	cfg := node.Config{
 		Name: n.Name, Addr: net.JoinHostPort(n.Addr, strconv.Itoa(n.Port)), Hostname: host,
 		SpoolDir: d.spool, Stepd: stepd, Privileged: os.Geteuid() == 0, CoreCPUs: cores,
-		Site:     jobenv.Site{ClusterName: c.ClusterName, ConfFile: c.Path},
+		Site:     jobenv.Site{ClusterName: c.ClusterName, ConfFile: c.Path, Fenced: c.Cgroup.ConstrainDevices && os.Geteuid() == 0 && c.ProctrackType == "proctrack/cgroup"},
 		Settings: set, BootID: boot, BootTime: bootTime(), SlurmdStart: time.Now().Unix(),
 		Inventory: inv, Version: d.opts.Version, Arch: node.Arch(), OS: node.OS(), ConfHash: c.Hash,
 		VerifyLaunch: verify(verifier, credential.Launch), VerifyStep: verify(verifier, credential.Step),
@@ -244,17 +244,14 @@ func verify(v credential.Verifier, purpose credential.Purpose) func(*wire.Signed
 func (d *daemon) cgroups(c *conf.Config, n *conf.NodeConf) (*cgroup.Manager, error) {
 	g := c.Cgroup
 	if os.Geteuid() != 0 || c.ProctrackType != "proctrack/cgroup" || g.Plugin == "disabled" {
-		if g.ConstrainRAMSpace || g.ConstrainCores {
+		if g.ConstrainRAMSpace || g.ConstrainCores || g.ConstrainDevices {
 			d.log.Warn("cgroup.conf constrains jobs, and cgroups are not in use here (they need root and ProctrackType=proctrack/cgroup)")
 		}
 		return nil, nil
 	}
-	if g.ConstrainDevices {
-		return nil, fmt.Errorf("cgroup.conf: not supported yet: ConstrainDevices")
-	}
 	m, err := cgroup.New(cgroup.Options{
 		Name: "muster_" + n.Name + "_" + short(d.spool), Memory: g.ConstrainRAMSpace, Swap: g.ConstrainSwapSpace,
-		Cores: g.ConstrainCores && !d.opts.Declared,
+		Cores: g.ConstrainCores && !d.opts.Declared, Devices: g.ConstrainDevices,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ProctrackType=proctrack/cgroup: %w", err)

@@ -59,7 +59,7 @@ func Hook(order *wire.RunOrder, site *Site, context string) []string {
 	l.set("SLURM_JOB_OVERSUBSCRIBE", oversubscribe)
 	setArray(l, order)
 	here := Here(order)
-	setGPUs(l, here)
+	setGPUs(l, here, site)
 	l.setText("SLURM_JOB_GPUS", gpuList(here))
 	return l.done()
 }

@@ -22,6 +22,7 @@ type Site struct {
 	ConfFile    string // SLURM_CONF
 	Controller  string // host:port that the session is with
 	TmpFS       string // TMPDIR, when the user has none
+	Fenced      bool   // a job sees only its own devices, which programs number from 0
 }
 
 // protocolVersion stands in SLURM_WORKING_CLUSTER; the value is of 26.05.
@@ -108,7 +109,7 @@ func Batch(order *wire.RunOrder, site *Site) []string {
 	l.set("SLURM_PROCID", "0")
 	l.set("SLURM_LOCALID", "0")
 	l.set("SLURM_GTIDS", "0")
-	setNode(l, order)
+	setNode(l, order, site)
 	setAsked(l, order)
 	return l.done()
 }
@@ -118,8 +119,8 @@ func Batch(order *wire.RunOrder, site *Site) []string {
 func Step(order *wire.RunOrder, cred *wire.StepCredential, here *wire.StepNode2, sent []string, site *Site) []string {
 	l := newList([]byte(strings.Join(sent, "\x00")))
 	setJob(l, order, site)
-	setNode(l, order)
-	setGPUs(l, here.Alloc)
+	setNode(l, order, site)
+	setGPUs(l, here.Alloc, site)
 	l.setText("SLURM_STEP_GPUS", gpuList(here.Alloc))
 	l.setNumber("SLURM_CPUS_ON_NODE", uint64(here.Alloc.GetCpus()))
 	step := strconv.Itoa(int(cred.Step))
@@ -228,13 +229,13 @@ func setArray(l *list, order *wire.RunOrder) {
 }
 
 // setNode sets what belongs to this node.
-func setNode(l *list, order *wire.RunOrder) {
+func setNode(l *list, order *wire.RunOrder, site *Site) {
 	l.set("SLURMD_NODENAME", order.Node)
 	l.set("SLURM_TOPOLOGY_ADDR", order.Node)
 	l.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node")
 	here := Here(order)
 	l.setNumber("SLURM_CPUS_ON_NODE", uint64(here.GetCpus()))
-	setGPUs(l, here)
+	setGPUs(l, here, site)
 	l.setText("SLURM_JOB_GPUS", gpuList(here))
 }
 
@@ -250,7 +251,7 @@ func Here(order *wire.RunOrder) *wire.NodeAlloc {
 
 var deviceNames = []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"}
 
-func setGPUs(l *list, alloc *wire.NodeAlloc) {
+func setGPUs(l *list, alloc *wire.NodeAlloc, site *Site) {
 	count := uint64(0)
 	for _, g := range alloc.GetGres() {
 		if g.Name == "gpu" {
@@ -264,8 +265,16 @@ func setGPUs(l *list, alloc *wire.NodeAlloc) {
 		return
 	}
 	l.setNumber("SLURM_GPUS_ON_NODE", count)
+	visible := gpuList(alloc)
+	if site.Fenced && visible != "" {
+		numbers := make([]string, strings.Count(visible, ",")+1)
+		for i := range numbers {
+			numbers[i] = strconv.Itoa(i)
+		}
+		visible = strings.Join(numbers, ",")
+	}
 	for _, name := range deviceNames {
-		l.setText(name, gpuList(alloc))
+		l.setText(name, visible)
 	}
 }
 
