@@ -13,16 +13,23 @@ func (s *State) takeKey() model.JobKey {
 // takeID gives out a job id: the next one that nothing live carries, from
 // FirstJobId again after MaxJobId.
 func (s *State) takeID() uint32 {
+	id := s.freeID()
+	s.nextID = id + 1
+	s.out.counted = true
+	return id
+}
+
+// freeID is the id that takeID would give.
+func (s *State) freeID() uint32 {
+	id := s.nextID
 	for {
-		id := s.nextID
 		if id < s.set.FirstJobID || id >= s.set.MaxJobID {
 			id = s.set.FirstJobID
 		}
-		s.nextID = id + 1
-		s.out.counted = true
 		if s.byID[id] == nil && s.arrays[id] == nil {
 			return id
 		}
+		id++
 	}
 }
 

@@ -97,6 +97,10 @@ func (s *State) waitAgain(j *job) {
 	if j.arr != nil && j.arr.pending != nil {
 		s.queue(j.arr.pending)
 	}
+	if d, ok := parseDependency(st.Dependency); ok {
+		s.addDeps(j, d) // cancelled while it still waited for others
+		s.lookAtDeps(j)
+	}
 	s.moved(j)
 	s.wantPass()
 }

@@ -271,6 +271,10 @@ func (s *State) checkDependency(n *newJob) *wire.Refusal {
 	if !ok {
 		return errDependency
 	}
+	own := s.freeID()
+	if slices.ContainsFunc(d.conds, func(c cond) bool { return c.job == own }) {
+		return errDependency // on itself
+	}
 	n.deps = d
 	return nil
 }

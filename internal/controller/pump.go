@@ -93,6 +93,8 @@ func (p *Pump) Committed() []effect {
 		close(p.view.next)
 	}
 	p.view = p.pub.publish(f.show, p.last)
+	// Nodes are told of this number; what they remember is never newer.
+	p.state.generation = max(p.state.generation, p.last)
 	if f.batch.Number != 0 {
 		p.pub.stats.Commits++
 		p.pub.stats.Rows += uint64(f.batch.Rows())
