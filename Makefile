@@ -10,7 +10,8 @@ DESTDIR ?=
 ALIASES := slurmctld:ctld slurmd:noded slurmstepd:stepd
 
 export CGO_ENABLED ?= 0
-GOFLAGS_BUILD := -trimpath -ldflags=-s
+# The command line library's manual page writer is not wanted at every start.
+GOFLAGS_BUILD := -trimpath -tags urfave_cli_no_docs -ldflags=-s
 
 .PHONY: help
 help: ## what can be made

@@ -33,7 +33,8 @@ func (s *Server) Registered(node string, number uint64, why string) {
 	if ses == nil {
 		return
 	}
-	term, generation, id, _ := s.currentLead()
+	term, id, _ := s.currentLead()
+	generation := s.Core.View().Number
 	ses.put(outgoing{order: &wire.NodeOrder{Body: &wire.NodeOrder_Registered{Registered: &wire.Registered{
 		Error: why, ClusterId: id, Generation: generation, Term: term, ConfHash: s.ConfHash(),
 		ClusterName: s.ClusterName, Controllers: s.Controllers, Heartbeat: uint32(s.Heartbeat / time.Second),
@@ -54,7 +55,8 @@ const retryContent = 200 * time.Millisecond
 // completeLaunch puts in what the reducer does not know, and signs. It is nil
 // when the launch cannot be made up.
 func (s *Server) completeLaunch(ctx context.Context, ses *session, run *wire.RunOrder) *wire.NodeOrder {
-	_, generation, id, _ := s.currentLead()
+	_, id, _ := s.currentLead()
+	generation := s.Core.View().Number
 	run.ClusterId, run.Generation, run.ClusterName = id, generation, s.ClusterName
 	run.NodeAddrs = s.addresses(run.Alloc)
 	if run.BatchHost && run.Spec.Batch {

@@ -119,7 +119,7 @@ func (s *Server) ConfFiles(_ context.Context, r *wire.ConfFilesRequest) (*wire.C
 
 // Ping tells who leads.
 func (s *Server) Ping(context.Context, *wire.PingRequest) (*wire.PingReply, error) {
-	term, _, id, away := s.currentLead()
+	term, id, away := s.currentLead()
 	host := s.Host
 	if host == "" {
 		host, _ = os.Hostname()

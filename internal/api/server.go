@@ -94,10 +94,9 @@ type Server struct {
 // leadState is what is known of the lead; it is set when it is taken.
 type leadState struct {
 	sync.Mutex
-	term       uint64
-	clusterID  string
-	generation uint64
-	away       bool // the database does not answer
+	term      uint64
+	clusterID string
+	away      bool // the database does not answer
 }
 
 // New makes a server.
@@ -114,10 +113,10 @@ func New(o Options) *Server {
 func (s *Server) SetCore(c Core) { s.Core = c }
 
 // SetLead tells which lead nodes are to obey.
-func (s *Server) SetLead(term, generation uint64, clusterID string) {
+func (s *Server) SetLead(term uint64, clusterID string) {
 	s.lead.Lock()
 	defer s.lead.Unlock()
-	s.lead.term, s.lead.generation, s.lead.clusterID = term, generation, clusterID
+	s.lead.term, s.lead.clusterID = term, clusterID
 }
 
 // SetDatabaseAway tells whether PostgreSQL answers, for ping and messages.
@@ -127,10 +126,10 @@ func (s *Server) SetDatabaseAway(away bool) {
 	s.lead.away = away
 }
 
-func (s *Server) currentLead() (term, generation uint64, clusterID string, away bool) {
+func (s *Server) currentLead() (term uint64, clusterID string, away bool) {
 	s.lead.Lock()
 	defer s.lead.Unlock()
-	return s.lead.term, s.lead.generation, s.lead.clusterID, s.lead.away
+	return s.lead.term, s.lead.clusterID, s.lead.away
 }
 
 // Serve accepts connections until ctx ends.

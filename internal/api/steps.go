@@ -17,7 +17,7 @@ func (s *Server) CreateStep(ctx context.Context, r *wire.StepRequest) (*wire.Ste
 	if err != nil || grant.Credential == nil {
 		return replyOf(grant), err
 	}
-	_, _, id, _ := s.currentLead()
+	_, id, _ := s.currentLead()
 	grant.Credential.ClusterId = id
 	payload, err := proto.Marshal(grant.Credential)
 	if err != nil {

@@ -243,7 +243,7 @@ func (d *daemon) lead(ctx context.Context) error {
 		OnPass: srv.Passed, OnAway: srv.SetDatabaseAway,
 	})
 	srv.SetCore(loop)
-	srv.SetLead(lease.Term, lease.Generation, lease.ClusterID)
+	srv.SetLead(lease.Term, lease.ClusterID)
 	d.mu.Lock()
 	d.loop = loop
 	d.mu.Unlock()
