@@ -195,8 +195,20 @@ func startNode(t testing.TB, spool string, options ...option) *testNode {
 	l := newLedger()
 	require.NoError(t, n.Registered(&wire.Registered{ClusterId: testCluster, Term: 1}))
 	require.NoError(t, n.Start(l))
-	t.Cleanup(n.Stop)
-	return &testNode{n, l, t, openDir(t)}
+	tn := &testNode{n, l, t, openDir(t)}
+	t.Cleanup(tn.end)
+	return tn
+}
+
+// end leaves no process of a test behind.
+func (n *testNode) end() {
+	for _, f := range n.Register().Runs {
+		n.Order(&wire.NodeOrder{Body: &wire.NodeOrder_Terminate{Terminate: &wire.Terminate{Key: f.Key, Attempt: f.Attempt, Now: true}}})
+	}
+	for _, f := range n.Register().Runs {
+		n.waitRun(n.t, f.Key, f.Attempt, "the end of the test's jobs", func(f *wire.RunFact) bool { return f.Stage == wire.RunStage_STAGE_GONE })
+	}
+	n.Stop()
 }
 
 // testUID is the user of the tests' jobs.
