@@ -19,6 +19,7 @@ import (
 const (
 	commandLimit = 60 * time.Second
 	awaitLimit   = 45 * time.Second
+	patientLimit = 150 * time.Second // in cases that are marked slow
 )
 
 // session is the state of one running case.
@@ -151,27 +152,35 @@ func (s *session) add(dir, shown string, argv []string) error {
 	return nil
 }
 
-// await polls every 50 ms until check says true or awaitLimit has passed.
+// await polls every 50 ms until check says true or the limit has passed.
 func (s *session) await(what string, check func() (bool, string, error)) error {
-	deadline := time.Now().Add(awaitLimit)
+	limit := awaitLimit
+	if s.c.Slow {
+		limit = patientLimit
+	}
+	deadline := time.Now().Add(limit)
 	for {
 		ok, seen, err := check()
 		if err != nil || ok {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s for %s; last seen: %s", awaitLimit, what, seen)
+			return fmt.Errorf("waited %s for %s; last seen: %s", limit, what, seen)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// cleanUp cancels what the case has left running.
+// cleanUp cancels what the case has left running; one that had the cluster to
+// itself may also have failed with nodes drained.
 func (s *session) cleanUp() {
+	s.user = "root"
+	s.env = nil
+	if s.c.Serial {
+		_, _, _, _ = s.run("/", []string{"scontrol", "update", "NodeName=ALL", "State=RESUME"})
+	}
 	if len(s.jobs) == 0 {
 		return
 	}
-	s.user = "root"
-	s.env = nil
 	_, _, _, _ = s.run("/", append([]string{"scancel"}, s.jobs...))
 }
