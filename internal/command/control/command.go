@@ -22,7 +22,7 @@ type keyword struct {
 func keywords() []keyword {
 	return []keyword{
 		{name: "all", shortest: 3, local: true, run: func(s *session, _ context.Context, _ []string) { s.all = true }},
-		{name: "adopt", shortest: 5, min: 1, max: 1, run: admin("adopt", "slurm_adopt error")},
+		{name: "adopt", shortest: 5, max: 2, run: admin("adopt", "slurm_adopt error")},
 		{name: "completing", shortest: 3, run: (*session).completing},
 		{name: "create", shortest: 3, min: 1, max: -1, later: true},
 		{name: "delete", shortest: 3, min: 1, max: -1, later: true},
@@ -32,6 +32,7 @@ func keywords() []keyword {
 		{name: "hide", shortest: 2, local: true, run: func(s *session, _ context.Context, _ []string) { s.all = false }},
 		{name: "hold", shortest: 3, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_HOLD)},
 		{name: "holdu", shortest: 5, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_UHOLD)},
+		{name: "kill", shortest: 4, min: 2, max: 2, run: admin("kill", "slurm_kill error")},
 		{name: "oneliner", shortest: 1, local: true, run: func(s *session, _ context.Context, _ []string) { s.style.OneLine = true }},
 		{name: "ping", shortest: 3, run: (*session).ping},
 		{name: "quiet", shortest: 4, local: true, run: func(s *session, _ context.Context, _ []string) { s.p.Level = -1 }},

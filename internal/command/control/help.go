@@ -24,7 +24,9 @@ Commands:
   setdebug LEVEL          how much the controller logs
   shutdown [slurmctld]    end the daemons
   takeover                make a backup controller the leader
-  adopt ID                keep a job that nodes have and the database does not know
+  adopt [NODE KEY]        let a job end that a node has and the database does not
+                          know (after a restored backup); without words list them
+  kill NODE KEY           end such a job
   all, hide, details, oneliner, quiet, verbose
                           settings for the commands that follow
   version, help, exit, quit
