@@ -46,6 +46,7 @@ func openDatabase(ctx context.Context, d *daemon) (*database, error) {
 		}
 		d.log.Info("using the external database", "database", named.String())
 		cfg.URL = named.ConnString().Reveal()
+		cfg.PurgeAfter = purgeAfter(named.Purge["Job"])
 	} else {
 		if len(c.SlurmctldHosts) > 1 {
 			return nil, fmt.Errorf("%s names %d SlurmctldHosts: they need a database of their own (slurmdbd.conf or muster.conf)", c.Path, len(c.SlurmctldHosts))
@@ -59,6 +60,20 @@ func openDatabase(ctx context.Context, d *daemon) (*database, error) {
 		return nil, errors.Join(err, db.stopEmbedded(d))
 	}
 	return db, nil
+}
+
+// purgeAfter is the age at which accounting goes (PurgeJobAfter); 0 = never.
+func purgeAfter(r conf.Retention) time.Duration {
+	const day = 24 * time.Hour
+	switch r.Unit {
+	case "hour":
+		return time.Duration(r.N) * time.Hour
+	case "day":
+		return time.Duration(r.N) * day
+	case "month":
+		return time.Duration(r.N) * 31 * day
+	}
+	return 0
 }
 
 func (db *database) startEmbedded(ctx context.Context, d *daemon) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"muster/internal/command/client"
+	"muster/internal/node/daemon"
 	"muster/internal/wire"
 )
 
@@ -154,7 +155,7 @@ func (l Layout) Down(remove bool) error {
 			errs = append(errs, l.Signal(names[i], syscall.SIGTERM))
 		}
 	}
-	errs = append(errs, l.endJobs(), l.endDatabase())
+	errs = append(errs, l.endJobs(), l.endDatabase(), l.removeCgroups(names))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -164,19 +165,62 @@ func (l Layout) Down(remove bool) error {
 	return os.RemoveAll(l.Dir)
 }
 
-// endJobs ends what is left of jobs: the shepherds name the cluster's folder
-// on their command lines, and each job's processes are in a session or cgroup
-// that its shepherd ends on SIGTERM.
+// endJobs ends what is left of jobs: processes that carry a job id and this
+// cluster's configuration in their environment, and the shepherds, which name
+// the cluster's folder on their command lines.
 func (l Layout) endJobs() error {
-	var errs []error
-	for _, pid := range l.shepherds() {
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-			errs = append(errs, err)
-			continue
+	for deadline := time.Now().Add(stopTime); ; time.Sleep(5 * time.Millisecond) {
+		pids := l.jobProcesses()
+		if len(pids) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes of jobs do not end: %v", pids)
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 		}
 	}
+	var errs []error
 	for _, pid := range l.shepherds() {
-		errs = append(errs, waitGone(pid, stopTime))
+		if waitGone(pid, 2*time.Second) != nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			errs = append(errs, waitGone(pid, stopTime))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// jobProcesses finds the processes of this cluster's jobs.
+func (l Layout) jobProcesses() []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue // another user's, or ended
+		}
+		vars := "\x00" + string(text)
+		if strings.Contains(vars, "\x00SLURM_CONF="+l.Conf()+"\x00") && strings.Contains(vars, "\x00SLURM_JOB_ID=") {
+			var pid int
+			if _, err := fmt.Sscanf(filepath.Base(filepath.Dir(f)), "%d", &pid); err == nil && pid != os.Getpid() {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// removeCgroups removes the folders that held the nodes' jobs.
+func (l Layout) removeCgroups(names []string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	var errs []error
+	for _, name := range names {
+		if strings.HasPrefix(name, "node") {
+			errs = append(errs, daemon.RemoveCgroups(name, l.spool(name)))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -312,3 +312,13 @@ func (m *Manager) Close() {
 		_ = os.Remove(m.v1(c, "")) // in use by a job, or never made
 	}
 }
+
+// RemoveAll removes the folder that holds the jobs with all that is below it.
+// Processes in it are an error.
+func (m *Manager) RemoveAll() error {
+	var errs []error
+	for _, c := range append([]string{""}, m.controllers...) {
+		errs = append(errs, removeTree(m.v1(c, "")))
+	}
+	return errors.Join(errs...)
+}

@@ -250,13 +250,26 @@ func (d *daemon) cgroups(c *conf.Config, n *conf.NodeConf) (*cgroup.Manager, err
 		return nil, nil
 	}
 	m, err := cgroup.New(cgroup.Options{
-		Name: "muster_" + n.Name + "_" + short(d.spool), Memory: g.ConstrainRAMSpace, Swap: g.ConstrainSwapSpace,
+		Name: CgroupName(n.Name, d.spool), Memory: g.ConstrainRAMSpace, Swap: g.ConstrainSwapSpace,
 		Cores: g.ConstrainCores && !d.opts.Declared, Devices: g.ConstrainDevices,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ProctrackType=proctrack/cgroup: %w", err)
 	}
 	return m, nil
+}
+
+// CgroupName is the folder that holds the jobs of a node with that spool.
+func CgroupName(node, spool string) string { return "muster_" + node + "_" + short(spool) }
+
+// RemoveCgroups removes what a node that has ended left of its cgroups; jobs
+// must not be in them any more.
+func RemoveCgroups(node, spool string) error {
+	m, err := cgroup.New(cgroup.Options{Name: CgroupName(node, spool)})
+	if err != nil {
+		return err
+	}
+	return m.RemoveAll()
 }
 
 // short tells spool folders of clusters on one host apart.
