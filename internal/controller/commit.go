@@ -193,6 +193,8 @@ func (l *Loop) giveUp(ev Event, cause error) {
 	switch ev := ev.(type) {
 	case request:
 		l.answer(ev.head().ticket, failed(ev, "The controller could not store the request: "+cause.Error()))
+	case *NodeRegister:
+		l.opts.Effects.CloseSession(ev.Node, ev.Session, "the registration could not be stored")
 	case *NodeReport:
 		// Else the node would report it for ever.
 		if ev.Run != nil {

@@ -207,11 +207,13 @@ func (w *world) refuse() {
 	if err := w.pump.Replace(w.load(), w.now); err != nil {
 		w.fail("load after a refusal: %v", err)
 	}
+	var again []controller.Event
 	for _, ev := range append(bad, later...) {
 		if _, isPlan := ev.(*controller.PlanReady); !isPlan {
-			w.replay = append(w.replay, ev)
+			again = append(again, ev)
 		}
 	}
+	w.replay = append(again, w.replay...)
 	w.repeat()
 }
 
