@@ -1,6 +1,6 @@
 // Command gen turns the .proto files of internal/wire into Go.
 //
-// It compiles them in process and runs the two plugins of go.mod's tool
+// It compiles them in process and runs the plugins of go.mod's tool
 // section, so that neither protoc nor anything else outside of the module is
 // needed. It must not be imported by, or linked into, any program of ours.
 package main
@@ -67,16 +67,38 @@ func generate(dir string) error {
 			set = append(set, protodesc.ToFileDescriptorProto(f))
 		}
 	}
-	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-go-drpc"} {
-		if err := run(plugin, dir, names, set); err != nil {
-			return fmt.Errorf("%s: %w", plugin, err)
+	for _, p := range []struct {
+		name, parameter string
+		set             []*descriptorpb.FileDescriptorProto
+	}{
+		{"protoc-gen-go", "", set},
+		// Marshal and Unmarshal are those of encoding.go.
+		{"protoc-gen-go-drpc", ",json=false,protolib=muster/internal/wire", set},
+		{"protoc-gen-go-vtproto", ",features=marshal+unmarshal+size+clone", proto3(set)},
+	} {
+		if err := run(p.name, "paths=source_relative"+p.parameter, dir, names, p.set); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
 }
 
-func run(plugin, dir string, names []string, set []*descriptorpb.FileDescriptorProto) error {
-	param := "paths=source_relative"
+// proto3 shows the files as the older syntax, which is the same to a plugin that
+// does not know editions: no field of ours tracks its presence.
+func proto3(set []*descriptorpb.FileDescriptorProto) []*descriptorpb.FileDescriptorProto {
+	var out []*descriptorpb.FileDescriptorProto
+	for _, f := range set {
+		f = proto.CloneOf(f)
+		f.Syntax, f.Edition = proto.String("proto3"), nil
+		if f.Options != nil {
+			f.Options.Features = nil
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func run(plugin, param, dir string, names []string, set []*descriptorpb.FileDescriptorProto) error {
 	in, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: names, Parameter: &param, ProtoFile: set,
 	})
