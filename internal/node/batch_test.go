@@ -238,7 +238,7 @@ func procState(pid string) string {
 // await polls for what sends no event: a file of a job, a state of a process.
 func await(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); !condition(); <-time.After(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("timed out waiting for " + what)
 		}

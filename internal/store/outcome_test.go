@@ -76,7 +76,7 @@ func TestKilledDatabaseLosesNothing(t *testing.T) {
 				case model.Committed:
 					done = true
 				case model.Retry:
-					time.Sleep(5 * time.Millisecond) // a controller pauses too
+					<-time.After(5 * time.Millisecond) // a controller pauses too
 				case model.Unknown:
 				default:
 					require.NoError(t, err)
@@ -274,7 +274,7 @@ func TestACancelledStatementIsRetried(t *testing.T) {
 	go func() { // the server cancels what waits, as an administrator would
 		defer close(done)
 		for backends(t, url, "SELECT count(pg_cancel_backend(pid)) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") == 0 {
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 		}
 	}()
 	b := &model.Batch{Number: n + 1, Jobs: []model.JobPut{{State: storetest.Running(job)}}}

@@ -44,7 +44,7 @@ var mayImport = map[string]string{
 	"preempt":   vocabulary,
 	"sched":     vocabulary + " " + deciding,
 
-	"controller": vocabulary + " sched",
+	"controller": vocabulary + " sched placement", // placement: the defaults of memory are one rule
 	// The simulation drives the reducer with the real pass and a store of its own.
 	"controller/simtest": vocabulary + " controller sched " + deciding,
 	"store":              vocabulary,
@@ -62,7 +62,7 @@ var mayImport = map[string]string{
 
 	// What the programs are wired of, where that is more than a main.go.
 	"ctld":       vocabulary + " " + formats + " auth users version api controller sched store",
-	"devcluster": vocabulary + " " + formats + " auth version command/client node/hollow",
+	"devcluster": vocabulary + " " + formats + " auth version command/client node/daemon node/hollow",
 	"sim":        vocabulary + " " + formats + " sched controller " + deciding,
 }
 
