@@ -31,6 +31,7 @@ func (s *State) runFact(n *node, f *wire.RunFact, future bool) {
 		s.stray(n, f, future)
 		return
 	}
+	began := j.stage[i] >= wire.RunStage_STAGE_RUNNING || f.BatchStart != 0
 	if f.Stage > j.stage[i] {
 		j.stage[i] = f.Stage
 	}
@@ -43,7 +44,7 @@ func (s *State) runFact(n *node, f *wire.RunFact, future bool) {
 	if i == 0 {
 		s.batchFact(j, f)
 	}
-	s.troubles(j, n, f)
+	s.troubles(j, n, f, began)
 	if f.Stage == wire.RunStage_STAGE_GONE {
 		s.gone(j, n, i)
 	}
@@ -129,8 +130,9 @@ func raisedSignal(sig int) string {
 	return fmt.Sprintf("RaisedSignal:%d(%s)", sig, name)
 }
 
-// troubles takes what went wrong on the node.
-func (s *State) troubles(j *job, n *node, f *wire.RunFact) {
+// troubles takes what went wrong on the node. began tells that the run had
+// been launched there before: then it is lost, and the launch did not fail.
+func (s *State) troubles(j *job, n *node, f *wire.RunFact, began bool) {
 	if f.EpilogFailed {
 		s.drain(n, reasonEpilog)
 	}
@@ -154,6 +156,9 @@ func (s *State) troubles(j *job, n *node, f *wire.RunFact) {
 		}
 		st.BatchEnded, st.BatchExitStatus, st.BatchEnd = true, launchFailedStatus, s.now
 		s.endRun(j, wire.BaseState_FAILED, launchFailedStatus, model.ReasonLaunchFailure, terminateNow)
+	case began:
+		s.logf(levelError, "run is lost", "job", model.JobID(j.st), "node", n.st.Name, "error", f.Failure)
+		s.loseRun(j, n)
 	default:
 		s.launchFailed(j, n, f.Failure)
 	}
