@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"muster/internal/controller"
@@ -145,13 +144,4 @@ func (s *Server) Snapshot(r *wire.AdminRequest, stream wire.DRPCCtld_SnapshotStr
 			return err
 		}
 	}
-}
-
-// hostname is for answers that name the controller's host.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "localhost"
-	}
-	return name
 }

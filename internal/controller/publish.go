@@ -16,7 +16,6 @@ import (
 type change struct {
 	now      int64
 	jobs     []*JobView
-	arrays   []arrayRef
 	purged   []*JobView
 	steps    []stepsOf
 	nodes    []*NodeView
@@ -27,11 +26,6 @@ type change struct {
 	reasons  *reasons
 	stats    Stats
 	dropped  int // nodes from this position on are gone
-}
-
-type arrayRef struct {
-	id  uint32
-	key model.JobKey
 }
 
 type stepsOf struct {

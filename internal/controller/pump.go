@@ -20,7 +20,6 @@ type Pump struct {
 	pub    *publisher
 
 	events []Event // of the batch being filled
-	retry  []Event // events of a refused batch, to be applied one a batch
 	alone  bool    // one event a batch
 }
 

@@ -57,7 +57,6 @@ type Result struct {
 	effects    []effect
 	reasons    *reasons // not nil: a pass has ended
 	repart     bool     // partitions or settings changed
-	loud       bool     // anything at all to show
 	eventCount int
 }
 

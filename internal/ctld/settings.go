@@ -11,8 +11,6 @@ import (
 	"muster/internal/wire"
 )
 
-const unlimited = controller.Unlimited
-
 // settings turns the configuration into what the reducer knows of it.
 func settings(c *conf.Config) (*controller.Settings, error) {
 	if !strings.EqualFold(c.SelectType, "select/cons_tres") && !strings.EqualFold(c.SelectType, "select/linear") {

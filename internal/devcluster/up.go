@@ -68,15 +68,12 @@ func controllerName(i int) string {
 
 // awaitNodes asks the controller until all nodes are registered.
 func (l Layout) awaitNodes(ctx context.Context, nodes int) error {
-	last := errors.New("the controller does not answer")
 	for {
-		n, err := l.registered(ctx)
-		if err == nil && n >= nodes {
+		n, last := l.registered(ctx)
+		if last == nil && n >= nodes {
 			return nil
 		}
-		if err != nil {
-			last = err
-		} else {
+		if last == nil {
 			last = fmt.Errorf("%d of %d nodes are registered", n, nodes)
 		}
 		if pid, alive := l.alive("ctld"); !alive {
