@@ -26,7 +26,8 @@ type cluster struct {
 	dir  string // of the cluster
 	work string // where jobs write
 	bin  string
-	uid  int // who runs everything; 0 = root
+	uid  int  // who runs everything; 0 = root
+	keep bool // the folder holds mounts and cannot be removed by devcluster
 }
 
 // result is what a command left.
@@ -104,7 +105,11 @@ func (c *cluster) down() {
 	if _, err := os.Stat(c.dir); err != nil {
 		return
 	}
-	r := c.devcluster("down")
+	words := []string{"down"}
+	if c.keep {
+		words = append(words, "--keep")
+	}
+	r := c.devcluster(words...)
 	assert.Equal(c.t, 0, r.code, "devcluster down: %s%s", r.out, r.err)
 	assert.Empty(c.t, c.processes(), "processes are left")
 	assert.Empty(c.t, c.cgroups(), "cgroups of jobs are left")
@@ -230,6 +235,17 @@ func (c *cluster) awaitEmpty() {
 func (c *cluster) log(name string) string {
 	text, _ := os.ReadFile(filepath.Join(c.dir, "log", name+".log"))
 	return string(text)
+}
+
+// grep is the lines of a log that hold a word.
+func (c *cluster) grep(name, word string) string {
+	var out strings.Builder
+	for line := range strings.Lines(c.log(name)) {
+		if strings.Contains(line, word) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }
 
 func (c *cluster) logs() string {
