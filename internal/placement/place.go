@@ -24,6 +24,36 @@ func Place(r *Request, nodes []Node, candidates, must []int, o *Options) []*wire
 	return r.spread(chosen)
 }
 
+// Single tells whether one node can only be the answer, or the first choice:
+// then the first candidate that suffices alone is taken.
+func (r *Request) Single(must []int, o *Options) bool {
+	return r.MinNodes <= 1 && len(must) == 0 && !o.LLN
+}
+
+// Divisible tells whether the request can be spread over several nodes.
+func (r *Request) Divisible() bool {
+	return r.MaxNodes > 1 && (r.Tasks > 1 || len(r.PerJob) > 0)
+}
+
+// PlaceOne looks, from position from on, for the first candidate that suffices
+// alone. next is where a later search for the same shape may begin while
+// nothing is freed; alloc is nil if there is none.
+func PlaceOne(r *Request, nodes []Node, candidates []int, from int) (alloc []*wire.NodeAlloc, next int) {
+	limit := max(r.Tasks, 1)
+	for k := from; k < len(candidates); k++ {
+		i := candidates[k]
+		f := fit{node: i, n: &nodes[i]}
+		if !r.suits(f.n) || !r.shareable(f.n) || (r.TasksPerNode > 0 && limit > r.TasksPerNode) || !r.holds(f.n, limit, nil) {
+			continue
+		}
+		f.tasks = limit
+		if one := []fit{f}; r.enough(one) {
+			return r.spread(one), k
+		}
+	}
+	return nil, len(candidates)
+}
+
 // fits lists what each candidate offers, the required nodes first. It is nil
 // when a required node offers nothing.
 func (r *Request) fits(nodes []Node, candidates, must []int) []fit {

@@ -14,16 +14,15 @@ import (
 // what an earlier one cannot. The snapshot is left as it was.
 func Run(s *Snapshot) *Plan {
 	p := &pass{
-		snap:   s,
-		nodes:  slices.Clone(s.Nodes),
-		cloned: make([]bool, len(s.Nodes)),
-		plan:   &Plan{Reasons: map[int64]Reason{}},
-		failed: map[shape]Reason{},
-		byName: map[string]int{},
-		first:  map[int]bool{},
-	}
-	for i := range s.Nodes {
-		p.byName[s.Nodes[i].Name] = i
+		snap:     s,
+		nodes:    slices.Clone(s.Nodes),
+		cloned:   make([]bool, len(s.Nodes)),
+		plan:     &Plan{Reasons: map[int64]Reason{}},
+		failed:   map[shape]Reason{},
+		requests: map[shape]*placement.Request{},
+		cursors:  map[cursorKey]int{},
+		windows:  map[windowKey]*windowOf{},
+		first:    map[int]bool{},
 	}
 	for _, j := range order(s) {
 		if s.Opts.MaxTest > 0 && p.plan.Looked >= s.Opts.MaxTest || p.full() {
@@ -36,13 +35,45 @@ func Run(s *Snapshot) *Plan {
 
 // pass is one walk of the queue.
 type pass struct {
-	snap   *Snapshot
-	nodes  []Node // cloned one by one as they are held
-	cloned []bool
-	plan   *Plan
-	failed map[shape]Reason // shapes that did not fit; nothing is freed within a pass
-	byName map[string]int
-	first  map[int]bool // partitions whose first waiting job was met
+	snap     *Snapshot
+	nodes    []Node // cloned one by one as they are held
+	cloned   []bool
+	plan     *Plan
+	failed   map[shape]Reason // shapes that did not fit; nothing is freed within a pass
+	requests map[shape]*placement.Request
+	cursors  map[cursorKey]int // where the search for a shape goes on
+	windows  map[windowKey]*windowOf
+	names    map[string]int // made when the first job names a node
+	first    map[int]bool   // partitions whose first waiting job was met
+}
+
+type cursorKey struct {
+	shape shape
+	alt   int
+}
+
+// windowKey is all that decides where a job may go in a partition.
+type windowKey struct {
+	part                                 int
+	most                                 uint32
+	constraint, nodelist, exclude, avoid string
+}
+
+type windowOf struct {
+	w   *window
+	why Reason
+}
+
+// byName finds a node's number.
+func (p *pass) byName(name string) (int, bool) {
+	if p.names == nil {
+		p.names = make(map[string]int, len(p.nodes))
+		for i := range p.nodes {
+			p.names[p.nodes[i].Name] = i
+		}
+	}
+	i, ok := p.names[name]
+	return i, ok
 }
 
 func (p *pass) full() bool {
@@ -78,10 +109,13 @@ func (p *pass) job(j *Job) {
 		return
 	}
 	p.plan.Looked++
-	parts := slices.Clone(j.Partitions)
-	slices.SortStableFunc(parts, func(a, b int) int {
-		return cmp.Compare(p.snap.Parts[b].Tier, p.snap.Parts[a].Tier)
-	})
+	parts := j.Partitions
+	if len(parts) > 1 {
+		parts = slices.Clone(parts)
+		slices.SortStableFunc(parts, func(a, b int) int {
+			return cmp.Compare(p.snap.Parts[b].Tier, p.snap.Parts[a].Tier)
+		})
+	}
 	left := max(1, j.Tasks)
 	var why Reason
 	for _, q := range parts {
@@ -128,20 +162,34 @@ func (p *pass) try(j *Job, q int) (Reason, bool) {
 	if why, known := p.failed[key]; known {
 		return why, false
 	}
-	why, alloc := p.place(j, part)
+	req := p.request(j, part, key)
+	why, alloc := p.place(j, part, req, key)
 	if alloc == nil {
 		p.failed[key] = why
 		return why, false
 	}
-	p.start(j, part, alloc)
+	p.start(j, part, alloc, req.Exclusive)
 	return Reason{}, true
 }
 
-func (p *pass) start(j *Job, part *Partition, alloc []*wire.NodeAlloc) {
+// request is the job's request in this partition, made once for a shape.
+func (p *pass) request(j *Job, part *Partition, key shape) *placement.Request {
+	req := p.requests[key]
+	if req != nil {
+		return req
+	}
+	req = placement.NewRequest(j.Spec, part.Info, &p.snap.Opts.Options)
+	if most := part.Info.MaxNodes; most != 0 && most != placement.Infinite {
+		req.MaxNodes = min(req.MaxNodes, int(most))
+	}
+	p.requests[key] = req
+	return req
+}
+
+func (p *pass) start(j *Job, part *Partition, alloc []*wire.NodeAlloc, sole bool) {
 	s := Start{Key: j.Key, Generation: j.Generation, Partition: part.Name, Alloc: alloc}
-	sole := placement.NewRequest(j.Spec, part.Info, &p.snap.Opts.Options).Exclusive
 	for _, a := range alloc {
-		i := p.byName[a.Node]
+		i, _ := p.byName(a.Node)
 		if !p.cloned[i] {
 			p.nodes[i], p.cloned[i] = p.nodes[i].Clone(), true
 		}
@@ -153,29 +201,58 @@ func (p *pass) start(j *Job, part *Partition, alloc []*wire.NodeAlloc) {
 }
 
 // place looks for room in one partition, and says what is missing.
-func (p *pass) place(j *Job, part *Partition) (Reason, []*wire.NodeAlloc) {
-	w, why := p.window(j, part)
+func (p *pass) place(j *Job, part *Partition, req *placement.Request, key shape) (Reason, []*wire.NodeAlloc) {
+	w, why := p.windowFor(j, part, key)
 	if why.Code != "" {
 		return why, nil
 	}
 	opts := &p.snap.Opts.Options
-	req := placement.NewRequest(j.Spec, part.Info, opts)
 	if req.MinNodes > len(part.Nodes) {
 		return Reason{Code: "PartitionNodeLimit", Missing: "more nodes than the partition has"}, nil
 	}
 	if most := part.Info.MaxNodes; most != 0 && most != placement.Infinite && req.MinNodes > int(most) {
 		return Reason{Code: "PartitionNodeLimit", Missing: "more nodes than the partition allows"}, nil
-	} else if most != 0 && most != placement.Infinite {
-		req.MaxNodes = min(req.MaxNodes, int(most))
 	}
 	req.MinNodes = max(req.MinNodes, int(part.Info.MinNodes))
 	req.MaxNodes = max(req.MaxNodes, req.MinNodes)
-	for _, alt := range w.alternatives {
+	for i, alt := range w.alternatives {
+		if a := p.firstAlone(req, alt.usable, w.must, cursorKey{key, i}); a != nil {
+			return Reason{}, a
+		}
+		if req.Single(w.must, opts) && !req.Divisible() {
+			continue
+		}
 		if a := placement.Place(req, p.nodes, alt.usable, w.must, opts); a != nil {
 			return Reason{}, a
 		}
 	}
 	return p.explain(req, w), nil
+}
+
+// firstAlone is the first node that suffices alone, searched from where the last
+// job of that shape found its own.
+func (p *pass) firstAlone(req *placement.Request, usable, must []int, key cursorKey) []*wire.NodeAlloc {
+	if !req.Single(must, &p.snap.Opts.Options) {
+		return nil
+	}
+	a, next := placement.PlaceOne(req, p.nodes, usable, p.cursors[key])
+	p.cursors[key] = next
+	return a
+}
+
+// windowFor is window, made once for jobs that may go to the same places.
+func (p *pass) windowFor(j *Job, part *Partition, key shape) (*window, Reason) {
+	k := windowKey{part: key.part, constraint: key.constraint, nodelist: key.nodelist, exclude: key.exclude, avoid: key.avoid}
+	if key.nodelist != "" {
+		k.most = key.maxNodes
+	}
+	known := p.windows[k]
+	if known == nil {
+		w, why := p.window(j, part)
+		known = &windowOf{w, why}
+		p.windows[k] = known
+	}
+	return known.w, known.why
 }
 
 // window is where a job may go in a partition.
@@ -205,7 +282,7 @@ func (p *pass) window(j *Job, part *Partition) (*window, Reason) {
 	}
 	var away []string
 	for _, n := range names {
-		i, known := p.byName[n]
+		i, known := p.byName(n)
 		if !known || !slices.Contains(part.Nodes, i) {
 			return nil, Reason{Code: "BadConstraints", Missing: "node " + n + " is not in partition " + part.Name}
 		}
