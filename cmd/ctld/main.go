@@ -57,5 +57,6 @@ func run(c *cli.Context) error {
 	case c.String("restore") != "":
 		return ctld.Restore(ctx, opts, c.String("restore"))
 	}
+	defer keepBallast()()
 	return ctld.Run(ctx, opts)
 }
