@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"muster/internal/auth/confcopy"
 	"muster/internal/conf"
 	"muster/internal/metrics/profile"
 	"muster/internal/node/daemon"
@@ -38,6 +40,9 @@ func main() {
 			&cli.BoolFlag{Name: "c", Usage: "clear locks that a killed noded left (the kernel always does)"},
 			&cli.BoolFlag{Name: "v", Usage: "log more; repeat for still more", Count: &verbose},
 			&cli.StringFlag{Name: "L", Usage: "log to `FILE`"},
+			&cli.StringFlag{Name: "conf-server", Usage: "keep a copy of the configuration of the controller at `HOST[:PORT],...`"},
+			&cli.PathFlag{Name: "conf-dir", Usage: "where that copy is kept", Value: confcopy.DefaultDir},
+			&cli.PathFlag{Name: "key", Usage: "the cluster's key (default: slurm.key beside slurm.conf, or /etc/slurm/slurm.key with --conf-server)"},
 			&cli.BoolFlag{Name: "declared", Usage: "register the hardware that slurm.conf declares, whatever this machine has"},
 			&cli.StringFlag{Name: "boot-id", Hidden: true},
 		},
@@ -55,6 +60,10 @@ func run(c *cli.Context, verbose int) error {
 		path = conf.Find()
 	}
 	switch {
+	case c.String("conf-server") != "" && c.String("f") != "":
+		return errors.New("-f and --conf-server exclude each other")
+	case c.String("conf-server") == "" && c.IsSet("conf-dir"):
+		return errors.New("--conf-dir is of use only with --conf-server")
 	case c.Bool("C"):
 		return printMachine(c.String("N"))
 	case c.Bool("G"):
@@ -67,6 +76,7 @@ func run(c *cli.Context, verbose int) error {
 	}
 	return daemon.Run(ctx, daemon.Options{
 		Conf: path, Node: c.String("N"), Declared: c.Bool("declared"), LogFile: c.String("L"),
+		Server: c.String("conf-server"), ConfDir: c.Path("conf-dir"), Key: c.Path("key"),
 		Verbose: verbose, BootID: c.String("boot-id"), Version: version.Slurm,
 	})
 }

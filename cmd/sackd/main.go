@@ -44,7 +44,7 @@ func app(stdout io.Writer) *cli.App {
 			&cli.BoolFlag{Name: "D", Usage: "stay in the foreground and log to standard error"},
 			&cli.BoolFlag{Name: "systemd", Usage: "run under systemd (Type=notify); implies -D"},
 			&cli.PathFlag{Name: "f", Usage: "read this configuration `FILE`"},
-			&cli.StringFlag{Name: "conf-server", Usage: "keep a copy of the configuration of the controller at `HOST[:PORT]`"},
+			&cli.StringFlag{Name: "conf-server", Usage: "keep a copy of the configuration of the controller at `HOST[:PORT],...`"},
 			&cli.PathFlag{Name: "conf-dir", Usage: "where that copy is kept", Value: confcopy.DefaultDir},
 			&cli.BoolFlag{Name: "disable-reconfig", Usage: "fetch that copy only once"},
 			&cli.PathFlag{Name: "key", Usage: "the cluster's key (default: slurm.key beside slurm.conf)", EnvVars: []string{"SLURM_SACK_KEY"}},

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sync/errgroup"
 
+	"muster/internal/auth/conffetch"
 	"muster/internal/auth/method"
 	"muster/internal/auth/sack"
 	"muster/internal/auth/slurm"
@@ -38,16 +41,16 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 func start(ctx context.Context, o options, log *slog.Logger) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if o.server != "" {
-		fetcher, err := newFetcher(o)
+		fetcher, err := conffetch.New(o.server, o.confDir, o.key)
 		if err != nil {
 			return err
 		}
-		if err := fetcher.first(ctx, log); err != nil {
+		if err := fetcher.First(ctx, log); err != nil {
 			return err
 		}
-		o.conf = filepath.Join(o.confDir, "slurm.conf")
+		o.conf = fetcher.Conf()
 		if !o.once {
-			group.Go(func() error { return fetcher.follow(ctx, log) })
+			group.Go(func() error { follow(ctx, fetcher, log); return nil })
 		}
 	}
 	auth, err := authentication(ctx, o)
@@ -74,6 +77,14 @@ func start(ctx context.Context, o options, log *slog.Logger) error {
 	err = group.Wait()
 	log.Info("ended")
 	return err
+}
+
+// follow keeps the copy fresh; SIGHUP asks for it at once.
+func follow(ctx context.Context, fetcher *conffetch.Fetcher, log *slog.Logger) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	fetcher.Follow(ctx, log, hangup, func() {})
 }
 
 // ready tells whoever started us that we serve.
@@ -111,7 +122,7 @@ func authentication(ctx context.Context, o options) (*method.Daemon, error) {
 	}
 	key := o.key
 	if key == "" && o.server != "" {
-		key = defaultKey
+		key = conffetch.DefaultKey
 	}
 	if key == "" {
 		key = filepath.Join(filepath.Dir(conf.Path), slurm.KeyFile)

@@ -1,12 +1,8 @@
 package ctld
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 
-	"muster/internal/auth/pki"
 	"muster/internal/conf"
 	"muster/internal/controller"
 	"muster/internal/slurmtime"
@@ -36,8 +32,9 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 	if answer.Refusal != nil {
 		return answer, nil
 	}
+	files := readConfFiles(next)
 	d.mu.Lock()
-	d.conf = next
+	d.conf, d.files = next, files
 	d.mu.Unlock()
 	for _, change := range conf.Diff(old, next).Changes {
 		d.log.Info("reconfigured", "parameter", change.Key, "from", change.Old, "to", change.New)
@@ -73,19 +70,10 @@ func (d *daemon) ShowConfig() (params, cgroup []*wire.KeyValue) {
 	return params, cgroup
 }
 
-// confFiles are what a configless host needs besides slurm.conf, where they
-// exist. None of them is secret.
-var confFiles = []string{"slurm.conf", "gres.conf", "cgroup.conf", "topology.conf", pki.PublicFile}
-
-// ConfFiles are the files for configless hosts.
+// ConfFiles are the files for configless hosts, as they were when they were put
+// in force: an edit that waits for its reconfigure reaches nobody.
 func (d *daemon) ConfFiles() (hash string, files []*wire.ConfFile) {
-	c := d.config()
-	for _, name := range confFiles {
-		text, err := os.ReadFile(filepath.Join(c.Dir(), name))
-		if err != nil {
-			continue // it need not exist
-		}
-		files = append(files, &wire.ConfFile{Name: name, Content: bytes.Clone(text)})
-	}
-	return c.Hash, files
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.files.hash, d.files.list
 }

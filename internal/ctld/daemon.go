@@ -49,9 +49,10 @@ type daemon struct {
 	stop     context.CancelFunc
 	started  time.Time
 
-	mu   sync.Mutex
-	conf *conf.Config
-	loop *controller.Loop
+	mu    sync.Mutex
+	conf  *conf.Config
+	files confFiles
+	loop  *controller.Loop
 }
 
 const (
@@ -120,6 +121,7 @@ func (d *daemon) prepare(ctx context.Context) error {
 	if err := d.pki.WritePublic(c.Dir()); err != nil {
 		d.log.Warn("the controller's public key could not be put beside slurm.conf: copy it there", "err", err)
 	}
+	d.files = readConfFiles(c)
 	d.signer = credential.NewSigner(d.pki.SigningKey())
 	if d.auth, err = method.ForDaemon(method.Options{
 		AuthType: c.AuthType, AuthInfo: optionText(c.AuthInfo), Cluster: c.ClusterName,

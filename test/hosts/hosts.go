@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -169,6 +170,26 @@ func (h *Host) Start(args ...string) *exec.Cmd {
 	require.NoError(s.t, cmd.Start())
 	h.daemons = append(h.daemons, cmd)
 	return cmd
+}
+
+// Stop ends the daemons with these names and waits for them.
+func (h *Host) Stop(names ...string) {
+	h.site.t.Helper()
+	var rest []*exec.Cmd
+	for _, d := range h.daemons {
+		if !slices.ContainsFunc(names, func(n string) bool { return hasWord(d.Args, n) }) {
+			rest = append(rest, d)
+			continue
+		}
+		_ = d.Process.Signal(syscall.SIGTERM)
+		_ = d.Wait() // ended by our signal
+	}
+	h.daemons = rest
+}
+
+// hasWord tells whether a command line runs the program called name.
+func hasWord(args []string, name string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return filepath.Base(a) == name })
 }
 
 // Await asks again and again until the condition holds. Other processes change

@@ -106,6 +106,7 @@ func TestHosts(t *testing.T) {
 			s.secrets()
 			s.attacks(authType)
 			s.secondSession(authType)
+			s.configless(authType)
 		})
 	}
 }
@@ -193,4 +194,49 @@ func (s *site) secondSession(authType string) {
 	_ = cmd.Process.Kill()
 	r := s.Hosts["login"].Run(0, "sinfo", "-h", "-N", "-o", "%N %t")
 	assert.Contains(t, r.Out, "n1 idle")
+}
+
+// configless: hosts that were given nothing but the keys get their files from the
+// controller, and commands find them there.
+func (s *site) configless(authType string) {
+	t, ctl, login, n2 := s.t, s.Hosts["ctl"], s.Hosts["login"], s.Hosts["n2"]
+	t.Helper()
+	// Its own daemons and files are gone.
+	for _, h := range []*hosts.Host{login, n2} {
+		h.Stop("sackd", "noded")
+		require.NoError(t, os.Remove(filepath.Join(h.Dir, "etc", "slurm.conf")))
+	}
+	key := func(h *hosts.Host) string { return "--key=" + filepath.Join(h.Dir, "etc", "slurm.key") }
+	login.Start(filepath.Join(s.Bin, "sbin", "sackd"), "-D", "--conf-server", "10.77.0.1", key(login))
+	n2.Start(filepath.Join(s.Bin, "sbin", "noded"), "-D", "--declared", "-N", "n2", "--conf-server", "10.77.0.9,10.77.0.1:6817", key(n2))
+	run := func(uid int, args ...string) hosts.Result {
+		return login.Run(uid, append([]string{"env", "-u", "SLURM_CONF"}, args...)...)
+	}
+	s.Await("commands on a host without files", func() bool { return run(binUID, "squeue", "-h").Code == 0 })
+	s.Await("n2 with the controller's files", func() bool {
+		return run(binUID, "sinfo", "-h", "-n", "n2", "-t", "idle", "-o", "%D").Out == "1\n"
+	})
+	r := run(binUID, "sh", "-c", "ls -L /run/slurm/conf; cat /run/slurm/conf/*key* 2>/dev/null; true")
+	assert.Equal(t, "muster.pub\nslurm.conf\n", r.Out)
+
+	// A job on the configless node finds the copy, too.
+	out := filepath.Join(s.Dir, "work", "configless.out")
+	r = run(daemonUID, "sbatch", "--parsable", "--wait", "-w", "n2", "-D", filepath.Dir(out), "-o", out, "--mem=100",
+		"--wrap=echo $SLURM_CONF; srun hostname; squeue -h -o %i")
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Equal(t, 0, r.Code, "%s%s%s", r.Out, r.Err, text)
+	assert.Equal(t, "/run/slurm/conf/slurm.conf\nn2\n"+r.Out, string(text))
+
+	// An edit reaches them with the reconfiguration, not before.
+	conf := filepath.Join(ctl.Dir, "etc", "slurm.conf")
+	require.NoError(t, os.WriteFile(conf, []byte(s.conf(authType)+"Include more.conf\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(ctl.Dir, "etc", "more.conf"), []byte("KillWait=17\n"), 0o644))
+	r = ctl.Run(0, "scontrol", "reconfigure")
+	require.Equal(t, 0, r.Code, r.Err)
+	s.Await("the edit on n2", func() bool {
+		return n2.Run(binUID, "cat", "/run/slurm/conf/more.conf").Out == "KillWait=17\n"
+	})
+	r = run(binUID, "scontrol", "show", "config")
+	assert.Regexp(t, "KillWait += 17 sec", r.Out)
 }

@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"time"
 
+	"muster/internal/auth/conffetch"
 	"muster/internal/auth/credential"
 	"muster/internal/auth/method"
 	"muster/internal/auth/pki"
 	"muster/internal/auth/sack"
-	"muster/internal/auth/slurm"
 	"muster/internal/conf"
 	"muster/internal/node"
 	"muster/internal/node/cgroup"
@@ -33,6 +33,9 @@ import (
 // Options are what the command line says.
 type Options struct {
 	Conf     string
+	Server   string // --conf-server: where the configuration comes from
+	ConfDir  string // where it is kept then
+	Key      string // of auth/slurm; empty = beside slurm.conf
 	Node     string // -N
 	Declared bool   // the hardware is what slurm.conf says
 	LogFile  string // -L
@@ -52,6 +55,7 @@ type daemon struct {
 	dialer  *Dialer
 	node    *node.Node
 	session *session.Session
+	fetcher *conffetch.Fetcher // nil: the files are this host's own
 	stop    context.CancelFunc
 
 	mu   sync.Mutex
@@ -87,6 +91,10 @@ func Run(ctx context.Context, opts Options) error {
 	work.Go(func() { d.serveSteps(ctx, listener) })
 	work.Go(func() { d.serveTokens(ctx) })
 	work.Go(func() { d.signals(ctx) })
+	work.Go(func() { d.keepCertificate(ctx) })
+	if d.fetcher != nil {
+		work.Go(func() { d.fetcher.Follow(ctx, d.log, nil, d.reload) })
+	}
 	d.session.Run(ctx)
 	d.log.Info("noded ends; steps go on")
 	return nil
@@ -100,6 +108,9 @@ func (d *daemon) config() *conf.Config {
 
 // prepare reads the configuration and makes everything that waits for nobody.
 func (d *daemon) prepare(ctx context.Context) (*conf.NodeConf, error) {
+	if err := d.fetchConf(ctx); err != nil {
+		return nil, err
+	}
 	c, err := conf.Load(d.opts.Conf)
 	if err != nil {
 		return nil, err
@@ -135,7 +146,7 @@ func (d *daemon) prepare(ctx context.Context) (*conf.NodeConf, error) {
 	if err := d.makeAuth(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := d.makeNode(c, n); err != nil {
+	if err := d.makeNode(ctx, c, n); err != nil {
 		return nil, err
 	}
 	d.session = session.New(session.Config{Dial: d.dial, Node: d.node, Log: d.log, MinWait: 200 * time.Millisecond, MaxWait: reconnectWait(len(c.Nodes))})
@@ -173,7 +184,7 @@ func (d *daemon) makeAuth(ctx context.Context, c *conf.Config) error {
 	}
 	d.auth, err = method.ForDaemon(method.Options{
 		AuthType: c.AuthType, AuthInfo: strings.Join(words, ","), Cluster: c.ClusterName,
-		KeyFile: filepath.Join(c.Dir(), slurm.KeyFile), KeyOwner: owner,
+		KeyFile: d.keyFile(c), KeyOwner: owner,
 	})
 	if err != nil {
 		return err
@@ -189,7 +200,7 @@ func userID(ctx context.Context, name string) (uint32, error) {
 	return users.NewResolver(users.Options{}).ParseUser(ctx, name)
 }
 
-func (d *daemon) makeNode(c *conf.Config, n *conf.NodeConf) error {
+func (d *daemon) makeNode(ctx context.Context, c *conf.Config, n *conf.NodeConf) error {
 	set, err := settings(c)
 	if err != nil {
 		return err
@@ -220,7 +231,7 @@ func (d *daemon) makeNode(c *conf.Config, n *conf.NodeConf) error {
 		Settings: set, BootID: boot, BootTime: bootTime(), SlurmdStart: time.Now().Unix(),
 		Inventory: inv, Version: d.opts.Version, Arch: node.Arch(), OS: node.OS(), ConfHash: c.Hash,
 		VerifyLaunch: verify(verifier, credential.Launch), VerifyStep: verify(verifier, credential.Step),
-		Reconfigure: func() { go d.reconfigure() }, Shutdown: d.stop, Log: d.log,
+		Reconfigure: func() { go d.reconfigure(ctx) }, Shutdown: d.stop, Log: d.log,
 	}
 	if d.opts.Node != "" { // several nodes on one host: messages say whose they are
 		cfg.LogName = "slurmstepd-" + n.Name
@@ -313,8 +324,19 @@ func (d *daemon) dial(ctx context.Context) (net.Conn, error) {
 	return conn, err
 }
 
-// reconfigure reads the files again. With a mistake in them nothing changes.
-func (d *daemon) reconfigure() {
+// reconfigure reads the files again, fetched anew where they are a copy.
+func (d *daemon) reconfigure(ctx context.Context) {
+	if d.fetcher != nil {
+		if _, err := d.fetcher.Update(ctx); err != nil {
+			d.log.Error("the configuration stays as it was", "error", err)
+			return
+		}
+	}
+	d.reload()
+}
+
+// reload puts the files in force. With a mistake in them nothing changes.
+func (d *daemon) reload() {
 	c, err := conf.Load(d.opts.Conf)
 	var set node.Settings
 	var inv *wire.Inventory
@@ -350,7 +372,7 @@ func (d *daemon) signals(ctx context.Context) {
 			return
 		case sig := <-ch:
 			if sig == syscall.SIGHUP {
-				d.reconfigure()
+				d.reconfigure(ctx)
 			} else if err := d.logFile.reopen(); err != nil {
 				d.log.Error("reopening the log", "error", err)
 			}
@@ -364,21 +386,21 @@ func (d *daemon) serveTokens(ctx context.Context) {
 	if d.auth.Issuer == nil {
 		return
 	}
-	path := d.auth.Info.Socket
+	path, pause := d.auth.Info.Socket, tokenPause
 	if path == "" {
-		path = sack.NodedSocket
+		path, pause = sack.NodedSocket, 0
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			d.log.Warn("no tokens for local users", "error", err)
 			return
 		}
 	}
-	// The controller's daemon comes first, and another node's may be killed:
-	// whoever finds nobody at the socket serves it.
-	for {
+	// Where AuthInfo names the socket, the controller's daemon comes first; and
+	// another node's may be killed: whoever finds nobody there serves it.
+	for ; ; pause = tokenPause {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(tokenPause):
+		case <-time.After(pause):
 		}
 		listener, err := sack.Listen(path)
 		if err != nil {

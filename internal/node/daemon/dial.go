@@ -32,6 +32,8 @@ type Dialer struct {
 	Prover auth.Prover
 	Log    *slog.Logger
 
+	enrolling sync.Mutex // one request for a certificate at a time
+
 	mu   sync.Mutex
 	next int
 	key  *pki.NodeKey
@@ -83,6 +85,8 @@ func (d *Dialer) advance() {
 // ensureKey gets a certificate over a connection that proves who this daemon
 // runs as.
 func (d *Dialer) ensureKey(ctx context.Context) error {
+	d.enrolling.Lock()
+	defer d.enrolling.Unlock()
 	if key := d.Key(); key != nil && time.Now().Before(key.RenewAt()) {
 		return nil
 	}

@@ -1,4 +1,9 @@
-package main
+// Package conffetch gets a configless host's configuration files from the
+// controller (sackd and noded --conf-server) and follows their changes.
+//
+// The controller is verified by a public key that the host was given
+// beforehand; no file that comes with the configuration replaces it.
+package conffetch
 
 import (
 	"context"
@@ -9,8 +14,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,42 +32,47 @@ import (
 	"muster/internal/wire"
 )
 
-// What a host without configuration must have been given: the controller's
-// public key, and with auth/slurm the cluster's key beside it.
-const (
-	defaultKey     = "/etc/slurm/slurm.key"
-	controllerPort = "6817"
-)
+// DefaultKey is the cluster's key of auth/slurm on a host without other files;
+// the controller's public key lies beside it.
+const DefaultKey = "/etc/slurm/slurm.key"
 
 const (
-	fetchTimeout  = 30 * time.Second
-	fetchInterval = time.Minute
-	maxConf       = 64 << 20
+	controllerPort = "6817"
+	fetchTimeout   = 30 * time.Second
+	fetchInterval  = time.Minute
+	maxConf        = 64 << 20
 )
 
 var errUnchanged = errors.New("the configuration has not changed")
 
-// fetcher gets the configuration files from the controller.
-type fetcher struct {
-	address string
-	dir     string
-	pinned  []byte // muster.pub of this host
-	public  *pki.Public
-	key     slurm.Key
-	hasKey  bool
-	hash    string
+// Fetcher gets the configuration files from the controller. Its methods may be
+// called by several goroutines.
+type Fetcher struct {
+	dir       string
+	addresses []string
+	pinned    []byte // muster.pub of this host
+	public    *pki.Public
+	key       slurm.Key
+	hasKey    bool
+
+	mu   sync.Mutex // one update at a time
+	hash string
 }
 
-func newFetcher(o options) (*fetcher, error) {
-	path := o.key
-	if path == "" {
-		path = defaultKey
+// New makes a fetcher for the controllers HOST[:PORT][,HOST[:PORT]...] that keeps
+// its copy in dir. An empty key is DefaultKey.
+func New(servers, dir, key string) (*Fetcher, error) {
+	if key == "" {
+		key = DefaultKey
 	}
-	f := &fetcher{address: o.server, dir: o.confDir}
-	if _, _, err := net.SplitHostPort(o.server); err != nil {
-		f.address = net.JoinHostPort(o.server, controllerPort)
+	f := &Fetcher{dir: dir}
+	for address := range strings.SplitSeq(servers, ",") {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			address = net.JoinHostPort(strings.Trim(address, "[]"), controllerPort)
+		}
+		f.addresses = append(f.addresses, address)
 	}
-	pinned := filepath.Join(filepath.Dir(path), pki.PublicFile)
+	pinned := filepath.Join(filepath.Dir(key), pki.PublicFile)
 	var err error
 	if f.public, err = pki.LoadPublic(pinned); err != nil {
 		return nil, err
@@ -71,9 +82,9 @@ func newFetcher(o options) (*fetcher, error) {
 	}
 	// SlurmUser is not known before slurm.conf is here; the owner is checked
 	// against it then.
-	owner, err := ownerOf(path)
+	owner, err := ownerOf(key)
 	if err == nil {
-		f.key, err = slurm.LoadKey(path, owner)
+		f.key, err = slurm.LoadKey(key, owner)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -81,6 +92,9 @@ func newFetcher(o options) (*fetcher, error) {
 	f.hasKey = err == nil
 	return f, nil
 }
+
+// Conf is the path of the copied slurm.conf.
+func (f *Fetcher) Conf() string { return filepath.Join(f.dir, "slurm.conf") }
 
 func ownerOf(path string) (uint32, error) {
 	info, err := os.Stat(path)
@@ -91,15 +105,10 @@ func ownerOf(path string) (uint32, error) {
 }
 
 // Fetch implements confcopy.Source.
-func (f *fetcher) Fetch(ctx context.Context) ([]confcopy.File, error) {
+func (f *Fetcher) Fetch(ctx context.Context) ([]confcopy.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	var dialer net.Dialer
-	raw, err := dialer.DialContext(ctx, "tcp", f.address)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := auth.ClientConn(ctx, raw, f.clientConfig())
+	conn, err := f.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +134,23 @@ func (f *fetcher) Fetch(ctx context.Context) ([]confcopy.File, error) {
 	return files, nil
 }
 
+// connect goes to the first controller that answers.
+func (f *Fetcher) connect(ctx context.Context) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: fetchTimeout / time.Duration(len(f.addresses)+1)}
+	var all error
+	for _, address := range f.addresses {
+		raw, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil {
+			return auth.ClientConn(ctx, raw, f.clientConfig())
+		}
+		all = errors.Join(all, err)
+	}
+	return nil, all
+}
+
 // clientConfig verifies the controller by the pinned key and takes the
 // cluster's name from its certificate, because the proof needs it.
-func (f *fetcher) clientConfig() auth.ClientConfig {
+func (f *Fetcher) clientConfig() auth.ClientConfig {
 	prover := &proverForCluster{fetcher: f}
 	config := f.public.ClientTLS(pki.ControllerName)
 	config.VerifyConnection = func(state tls.ConnectionState) error { // after crypto/tls has verified
@@ -140,7 +163,7 @@ func (f *fetcher) clientConfig() auth.ClientConfig {
 }
 
 type proverForCluster struct {
-	fetcher *fetcher
+	fetcher *Fetcher
 	cluster string
 }
 
@@ -162,19 +185,24 @@ func (p *proverForCluster) Prove(ctx context.Context, binding []byte) ([]byte, e
 	return issuer.Prover().Prove(ctx, binding)
 }
 
-// first gets the first copy. A controller that is away is waited for: nothing
-// works without it. Everything else that goes wrong is for the admin to mend.
-func (f *fetcher) first(ctx context.Context, log *slog.Logger) error {
+// First gets the first copy. While no controller answers, an earlier copy is
+// used; without one it is waited for: nothing works without it. Everything else
+// that goes wrong is for the admin to mend.
+func (f *Fetcher) First(ctx context.Context, log *slog.Logger) error {
 	pause := time.Second
 	for {
-		err := confcopy.Update(ctx, f.dir, f)
+		_, err := f.Update(ctx)
 		if err == nil {
-			log.Info("fetched the configuration", "from", f.address, "to", f.dir)
+			log.Info("fetched the configuration", "to", f.dir)
 			return nil
 		}
 		var network net.Error
 		if ctx.Err() != nil || !errors.As(err, &network) {
 			return err
+		}
+		if _, missing := os.Stat(f.Conf()); missing == nil {
+			log.Warn("the controller is not reached; using the copy of an earlier time", "error", err, "in", f.dir)
+			return nil
 		}
 		log.Warn("the controller is not reached; trying again", "error", err, "in", pause)
 		select {
@@ -186,29 +214,40 @@ func (f *fetcher) first(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// follow fetches again now and then, and on SIGHUP, until ctx is done. A failure
-// leaves the copy as it is.
-func (f *fetcher) follow(ctx context.Context, log *slog.Logger) error {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+// Update fetches again and tells whether anything has changed. A failure leaves
+// the copy as it is.
+func (f *Fetcher) Update(ctx context.Context) (changed bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old := f.hash
+	err = confcopy.Update(ctx, f.dir, f)
+	switch {
+	case errors.Is(err, errUnchanged):
+		return false, nil
+	case err != nil:
+		f.hash = old // what could not be kept is fetched again
+		return false, err
+	}
+	return true, nil
+}
+
+// Follow fetches again now and then, and at each wake-up, until ctx is done; it
+// tells of each change.
+func (f *Fetcher) Follow(ctx context.Context, log *slog.Logger, wake <-chan os.Signal, changed func()) {
 	tick := time.NewTicker(fetchInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
-		case <-hangup:
+		case <-wake:
 		}
-		old := f.hash
-		err := confcopy.Update(ctx, f.dir, f)
-		switch {
-		case err == nil:
+		switch news, err := f.Update(ctx); {
+		case news:
 			log.Info("the configuration has changed", "to", f.dir)
-		case errors.Is(err, errUnchanged), ctx.Err() != nil:
-		default:
-			f.hash = old // what could not be kept is fetched again
+			changed()
+		case err != nil && ctx.Err() == nil:
 			log.Warn("keeping the old configuration", "error", err)
 		}
 	}
