@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,8 +68,9 @@ func (l *limited) Write(p []byte) (int, error) {
 func (s *Server) jobEnvironment(spec *wire.JobSpec, st *wire.JobState) []string {
 	var nodes []string
 	var gpus []string
+	var cpus []uint32
 	for _, a := range st.Alloc {
-		nodes = append(nodes, a.Node)
+		nodes, cpus = append(nodes, a.Node), append(cpus, a.Cpus)
 	}
 	if len(st.Alloc) > 0 {
 		for _, g := range st.Alloc[0].Gres {
@@ -94,6 +96,7 @@ func (s *Server) jobEnvironment(spec *wire.JobSpec, st *wire.JobState) []string 
 		"SLURM_JOB_PARTITION=" + st.Partition,
 		"SLURM_JOB_NODELIST=" + hostlist.Compress(nodes),
 		"SLURM_JOB_NUM_NODES=" + num(int64(len(nodes))),
+		"SLURM_JOB_CPUS_PER_NODE=" + model.Repeats(cpus),
 		"SLURM_JOB_WORK_DIR=" + spec.WorkDir,
 		"SLURM_JOB_COMMENT=" + spec.Comment,
 		"SLURM_JOB_CONSTRAINTS=" + spec.Constraint,
@@ -106,6 +109,11 @@ func (s *Server) jobEnvironment(spec *wire.JobSpec, st *wire.JobState) []string 
 		"SLURM_JOB_START_TIME=" + num(st.Start),
 		"SLURM_JOB_END_TIME=" + num(st.End),
 		"SLURM_WCKEY=" + spec.Wckey,
+	}
+	for _, path := range [][2]string{{"STDIN", cmp.Or(spec.StdIn, "/dev/null")}, {"STDOUT", spec.StdOut}, {"STDERR", cmp.Or(spec.StdErr, spec.StdOut)}} {
+		if path[1] != "" {
+			env = append(env, "SLURM_JOB_"+path[0]+"="+path[1])
+		}
 	}
 	if len(gpus) > 0 {
 		env = append(env, "SLURM_JOB_GPUS="+strings.Join(gpus, ","))

@@ -73,6 +73,7 @@ func (s *State) terminate(j *job, i int, how howToEnd) {
 	o := &wire.Terminate{
 		Key: j.st.Key, Attempt: j.st.Attempt, JobId: j.st.JobId,
 		Now: how == terminateNow, KillWait: s.set.KillWait,
+		ExitStatus: j.st.ExitStatus, DerivedExitStatus: j.st.DerivedExitStatus,
 	}
 	if how == terminateGently && i == 0 {
 		o.Message = s.lastWords(j)

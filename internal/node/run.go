@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"muster/internal/model"
 	"muster/internal/node/cgroup"
 	"muster/internal/node/jobenv"
 	"muster/internal/node/journal"
@@ -186,7 +187,7 @@ func (r *run) finish() {
 	settings := r.node.currentSettings()
 	if len(settings.Epilog) > 0 {
 		r.stage(wire.RunStage_STAGE_EPILOG)
-		env := jobenv.Hook(r.order, r.node.site(), "epilog_slurmd")
+		env := append(jobenv.Hook(r.order, r.node.site(), "epilog_slurmd"), r.exitCodes()...)
 		if err := r.node.hookRunner(settings.EpilogTimeout).Run(r.node.ctx, settings.Epilog, env); err != nil {
 			if r.node.ctx.Err() != nil {
 				return // the next daemon runs it again
@@ -195,6 +196,28 @@ func (r *run) finish() {
 		}
 	}
 	r.gone()
+}
+
+// exitCodes tell the epilog how the job ended: as the controller said, or as the
+// script, which ended here, and the steps did.
+func (r *run) exitCodes() []string {
+	n := r.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	status, derived := r.stop.GetExitStatus(), r.stop.GetDerivedExitStatus()
+	if r.stop == nil && r.fact.BatchEnded {
+		status = r.fact.BatchExitStatus
+		for _, s := range r.fact.Steps {
+			if s.Step >= 0 {
+				derived = max(derived, s.ExitStatus)
+			}
+		}
+	}
+	return []string{
+		fmt.Sprintf("SLURM_JOB_EXIT_CODE=%d", status),
+		fmt.Sprintf("SLURM_JOB_EXIT_CODE2=%d:%d", model.ExitCode(status), model.ExitSignal(status)),
+		fmt.Sprintf("SLURM_JOB_DERIVED_EC=%d", derived),
+	}
 }
 
 // endSteps terminates the steps that still run and waits for them.

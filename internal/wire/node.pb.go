@@ -1555,17 +1555,19 @@ func (x *SignalOrder) GetSignal() uint32 {
 }
 
 type Terminate struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           int64                  `protobuf:"varint,1,opt,name=key" json:"key,omitempty"`
-	Attempt       uint32                 `protobuf:"varint,2,opt,name=attempt" json:"attempt,omitempty"`
-	JobId         uint32                 `protobuf:"varint,3,opt,name=job_id,json=jobId" json:"job_id,omitempty"`
-	Now           bool                   `protobuf:"varint,4,opt,name=now" json:"now,omitempty"`        // SIGKILL at once; else SIGCONT, SIGTERM, KillWait, SIGKILL
-	Message       string                 `protobuf:"bytes,5,opt,name=message" json:"message,omitempty"` // for the job's stderr: "CANCELLED AT … DUE TO TIME LIMIT"
-	KillWait      uint32                 `protobuf:"varint,6,opt,name=kill_wait,json=killWait" json:"kill_wait,omitempty"`
-	Step          int32                  `protobuf:"varint,7,opt,name=step" json:"step,omitempty"`
-	OneStep       bool                   `protobuf:"varint,8,opt,name=one_step,json=oneStep" json:"one_step,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Key               int64                  `protobuf:"varint,1,opt,name=key" json:"key,omitempty"`
+	Attempt           uint32                 `protobuf:"varint,2,opt,name=attempt" json:"attempt,omitempty"`
+	JobId             uint32                 `protobuf:"varint,3,opt,name=job_id,json=jobId" json:"job_id,omitempty"`
+	Now               bool                   `protobuf:"varint,4,opt,name=now" json:"now,omitempty"`        // SIGKILL at once; else SIGCONT, SIGTERM, KillWait, SIGKILL
+	Message           string                 `protobuf:"bytes,5,opt,name=message" json:"message,omitempty"` // for the job's stderr: "CANCELLED AT … DUE TO TIME LIMIT"
+	KillWait          uint32                 `protobuf:"varint,6,opt,name=kill_wait,json=killWait" json:"kill_wait,omitempty"`
+	Step              int32                  `protobuf:"varint,7,opt,name=step" json:"step,omitempty"`
+	OneStep           bool                   `protobuf:"varint,8,opt,name=one_step,json=oneStep" json:"one_step,omitempty"`
+	ExitStatus        int32                  `protobuf:"varint,9,opt,name=exit_status,json=exitStatus" json:"exit_status,omitempty"` // of the job, for its epilog
+	DerivedExitStatus int32                  `protobuf:"varint,10,opt,name=derived_exit_status,json=derivedExitStatus" json:"derived_exit_status,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Terminate) Reset() {
@@ -1652,6 +1654,20 @@ func (x *Terminate) GetOneStep() bool {
 		return x.OneStep
 	}
 	return false
+}
+
+func (x *Terminate) GetExitStatus() int32 {
+	if x != nil {
+		return x.ExitStatus
+	}
+	return 0
+}
+
+func (x *Terminate) GetDerivedExitStatus() int32 {
+	if x != nil {
+		return x.DerivedExitStatus
+	}
+	return 0
 }
 
 type SuspendOrder struct {
@@ -3217,7 +3233,7 @@ const file_node_proto_rawDesc = "" +
 	"\tall_steps\x18\x04 \x01(\bR\ballSteps\x12\x14\n" +
 	"\x05batch\x18\x05 \x01(\bR\x05batch\x12\x12\n" +
 	"\x04full\x18\x06 \x01(\bR\x04full\x12\x16\n" +
-	"\x06signal\x18\a \x01(\rR\x06signal\"\xc6\x01\n" +
+	"\x06signal\x18\a \x01(\rR\x06signal\"\x97\x02\n" +
 	"\tTerminate\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x15\n" +
@@ -3226,7 +3242,11 @@ const file_node_proto_rawDesc = "" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\x1b\n" +
 	"\tkill_wait\x18\x06 \x01(\rR\bkillWait\x12\x12\n" +
 	"\x04step\x18\a \x01(\x05R\x04step\x12\x19\n" +
-	"\bone_step\x18\b \x01(\bR\aoneStep\"R\n" +
+	"\bone_step\x18\b \x01(\bR\aoneStep\x12\x1f\n" +
+	"\vexit_status\x18\t \x01(\x05R\n" +
+	"exitStatus\x12.\n" +
+	"\x13derived_exit_status\x18\n" +
+	" \x01(\x05R\x11derivedExitStatus\"R\n" +
 	"\fSuspendOrder\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x16\n" +

@@ -524,6 +524,8 @@ func (m *Terminate) CloneVT() *Terminate {
 	r.KillWait = m.KillWait
 	r.Step = m.Step
 	r.OneStep = m.OneStep
+	r.ExitStatus = m.ExitStatus
+	r.DerivedExitStatus = m.DerivedExitStatus
 	if len(m.unknownFields) > 0 {
 		r.unknownFields = make([]byte, len(m.unknownFields))
 		copy(r.unknownFields, m.unknownFields)
@@ -2549,6 +2551,16 @@ func (m *Terminate) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.DerivedExitStatus != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.DerivedExitStatus))
+		i--
+		dAtA[i] = 0x50
+	}
+	if m.ExitStatus != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.ExitStatus))
+		i--
+		dAtA[i] = 0x48
 	}
 	if m.OneStep {
 		i--
@@ -4689,6 +4701,12 @@ func (m *Terminate) SizeVT() (n int) {
 	}
 	if m.OneStep {
 		n += 2
+	}
+	if m.ExitStatus != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.ExitStatus))
+	}
+	if m.DerivedExitStatus != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.DerivedExitStatus))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -9155,6 +9173,44 @@ func (m *Terminate) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.OneStep = bool(v != 0)
+		case 9:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ExitStatus", wireType)
+			}
+			m.ExitStatus = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.ExitStatus |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 10:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field DerivedExitStatus", wireType)
+			}
+			m.DerivedExitStatus = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.DerivedExitStatus |= int32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

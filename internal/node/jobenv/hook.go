@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"muster/internal/hostlist"
+	"muster/internal/model"
 	"muster/internal/wire"
 )
 
@@ -14,8 +15,9 @@ func Hook(order *wire.RunOrder, site *Site, context string) []string {
 	l := newList(nil)
 	spec := order.Spec
 	names := make([]string, len(order.Alloc))
+	cpus := make([]uint32, len(order.Alloc))
 	for i, a := range order.Alloc {
-		names[i] = a.Node
+		names[i], cpus[i] = a.Node, a.Cpus
 	}
 	l.set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 	l.setText("SLURM_CLUSTER_NAME", first(order.ClusterName, site.ClusterName))
@@ -46,6 +48,8 @@ func Hook(order *wire.RunOrder, site *Site, context string) []string {
 	l.setText("SLURM_JOB_STDERR", first(spec.StdErr, spec.StdOut))
 	l.set("SLURM_JOB_NODELIST", hostlist.Compress(names))
 	l.setNumber("SLURM_NNODES", uint64(len(names)))
+	l.setNumber("SLURM_JOB_NUM_NODES", uint64(len(names)))
+	l.set("SLURM_JOB_CPUS_PER_NODE", model.Repeats(cpus))
 	l.setNumber("SLURM_JOB_RESTART_COUNT", uint64(order.Restarts))
 	l.setNumber("SLURM_JOB_START_TIME", uint64(order.Start))
 	l.setNumber("SLURM_JOB_END_TIME", uint64(order.End))

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"muster/internal/hostlist"
+	"muster/internal/model"
 	"muster/internal/wire"
 )
 
@@ -130,8 +131,8 @@ func Step(order *wire.RunOrder, cred *wire.StepCredential, here *wire.StepNode2,
 	l.set("SLURM_STEP_NODELIST", hostlist.Compress(names))
 	l.setNumber("SLURM_STEP_NUM_NODES", uint64(len(names)))
 	l.setNumber("SLURM_STEP_NUM_TASKS", uint64(cred.NumTasks))
-	l.set("SLURM_STEP_TASKS_PER_NODE", Repeats(tasks))
-	l.set("SLURM_TASKS_PER_NODE", Repeats(tasks))
+	l.set("SLURM_STEP_TASKS_PER_NODE", model.Repeats(tasks))
+	l.set("SLURM_TASKS_PER_NODE", model.Repeats(tasks))
 	l.setNumber("SLURM_NTASKS", uint64(cred.NumTasks))
 	l.setNumber("SLURM_NPROCS", uint64(cred.NumTasks))
 	l.setCount("SLURM_CPUS_PER_TASK", cred.CpusPerTask)
@@ -192,8 +193,8 @@ func setJob(l *list, order *wire.RunOrder, site *Site) {
 	l.set("SLURM_NODELIST", nodes)
 	l.setNumber("SLURM_JOB_NUM_NODES", uint64(len(names)))
 	l.setNumber("SLURM_NNODES", uint64(len(names)))
-	l.set("SLURM_JOB_CPUS_PER_NODE", Repeats(cpus))
-	l.set("SLURM_TASKS_PER_NODE", Repeats(tasks))
+	l.set("SLURM_JOB_CPUS_PER_NODE", model.Repeats(cpus))
+	l.set("SLURM_TASKS_PER_NODE", model.Repeats(tasks))
 	l.set("SLURM_NODE_ALIASES", "(null)")
 	if order.Start != 0 {
 		l.setNumber("SLURM_JOB_START_TIME", uint64(order.Start))
@@ -339,26 +340,6 @@ func tresPerTask(spec *wire.JobSpec) string {
 		return cpu
 	}
 	return cpu + "," + asked
-}
-
-// Repeats writes counts as Slurm does: 6,2 and 4(x2).
-func Repeats(counts []uint32) string {
-	var out strings.Builder
-	for i := 0; i < len(counts); {
-		j := i
-		for j < len(counts) && counts[j] == counts[i] {
-			j++
-		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		fmt.Fprintf(&out, "%d", counts[i])
-		if j-i > 1 {
-			fmt.Fprintf(&out, "(x%d)", j-i)
-		}
-		i = j
-	}
-	return out.String()
 }
 
 func userName(spec *wire.JobSpec) string {

@@ -82,10 +82,3 @@ SLURM_WORKING_CLUSTER=muster:127.0.0.1:6817:11520:109
 TMPDIR=/tmp
 ZE_AFFINITY_MASK=0,1`, "\n"), strings.Split(strings.ReplaceAll(strings.Join(env, "\n"), "{  :\n}", "{  :\x01}"), "\n"))
 }
-
-func TestRepeats(t *testing.T) {
-	assert.Equal(t, "4(x2)", jobenv.Repeats([]uint32{4, 4}))
-	assert.Equal(t, "6,2", jobenv.Repeats([]uint32{6, 2}))
-	assert.Equal(t, "1,2(x3),1", jobenv.Repeats([]uint32{1, 2, 2, 2, 1}))
-	assert.Empty(t, jobenv.Repeats(nil))
-}

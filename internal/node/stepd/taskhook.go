@@ -11,11 +11,14 @@ import (
 	"time"
 )
 
+// contextVariable tells a hook which of the hooks it is.
+const contextVariable = "SLURM_SCRIPT_CONTEXT"
+
 // runTaskProlog runs the task prologs as the user and returns the environment
 // with what their output asks for. It runs as the user.
 func (s *step) runTaskProlog(env []string, fds *taskFiles) []string {
 	for _, program := range s.spec.TaskProlog {
-		out, err := s.runHook(program, env, fds)
+		out, err := s.runHook(program, append(without(env, contextVariable), contextVariable+"=prolog_task"), fds)
 		if err != nil {
 			s.mu.Lock()
 			s.messageLocked("TaskProlog " + program + ": " + errorText(err))
@@ -74,7 +77,7 @@ func (s *step) runTaskEpilog() {
 		defer null.Close()
 		fd := int(null.Fd())
 		for _, t := range s.tasks {
-			env := append(append([]string(nil), s.spec.Env...), t.spec.Env...)
+			env := append(append(without(s.spec.Env, contextVariable), t.spec.Env...), contextVariable+"=epilog_task")
 			for _, program := range s.spec.TaskEpilog {
 				if _, err := s.runHook(program, env, &taskFiles{fds: [3]int{fd, fd, fd}}); err != nil {
 					return err
