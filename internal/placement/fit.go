@@ -78,7 +78,7 @@ func (r *Request) cpus(n *Node, tasks int, gpus uint64) (cpus, cores int) {
 	} else {
 		cores = (need + per - 1) / per
 	}
-	return cores * max(1, n.ThreadsPerCore), cores
+	return cores * per, cores
 }
 
 // memoryOn is what the job holds on the node, MiB.

@@ -27,7 +27,7 @@ func Place(r *Request, nodes []Node, candidates, must []int, o *Options) []*wire
 // Single tells whether one node can only be the answer, or the first choice:
 // then the first candidate that suffices alone is taken.
 func (r *Request) Single(must []int, o *Options) bool {
-	return r.MinNodes <= 1 && len(must) == 0 && !o.LLN
+	return !r.wide() && r.MinNodes <= 1 && len(must) == 0 && !o.LLN
 }
 
 // Divisible tells whether the request can be spread over several nodes.
@@ -94,6 +94,14 @@ func (r *Request) choose(fits []fit, must int, o *Options) []fit {
 			return cmp.Compare(b.n.FreeCores(), a.n.FreeCores())
 		})
 	}
+	if r.Contiguous {
+		return r.neighbours(fits, must, least, most)
+	}
+	if r.wide() {
+		if got := r.prefix(fits, r.widest(len(fits), most), most); got != nil {
+			return got
+		}
+	}
 	if least == 1 && must == 0 {
 		for i := range fits {
 			if r.enough(fits[i : i+1]) {
@@ -142,25 +150,13 @@ func (r *Request) enough(fits []fit) bool {
 	return r.spread(fits) != nil
 }
 
-// spread deals the tasks out in turn, one a node each round (sbatch(1), -m:
-// every node of the job gets a task), and the job-wide devices likewise.
+// spread settles what each node gives: room for one task each, the rest from
+// the first nodes on, as Slurm's consumable resources do; and the job-wide
+// devices likewise.
 func (r *Request) spread(fits []fit) []*wire.NodeAlloc {
-	tasks := make([]int, len(fits))
-	left := r.Tasks
-	if left == 0 {
-		left = len(fits)
-	}
-	for left > 0 {
-		before := left
-		for i := range fits {
-			if left > 0 && tasks[i] < fits[i].tasks {
-				tasks[i]++
-				left--
-			}
-		}
-		if left == before {
-			return nil
-		}
+	tasks := r.fill(fits)
+	if tasks == nil {
+		return nil
 	}
 	shares, ok := r.shares(fits)
 	if !ok {

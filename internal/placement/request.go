@@ -50,6 +50,10 @@ type Request struct {
 	MaxCPUsNode   int // partition's MaxCPUsPerNode; 0 = no bound
 	Overcommit    bool
 	WholeCores    bool
+	Contiguous    bool // nodes that follow one another
+	Spread        bool // as many nodes as possible
+	FewNodes      bool // of a range of nodes the fewest that suffice
+	NodeRange     bool // a range of nodes was asked for
 }
 
 // NewRequest fills in what the job left to the partition and the cluster.
@@ -63,6 +67,8 @@ func NewRequest(spec *wire.JobSpec, part *wire.PartitionInfo, o *Options) *Reque
 		UID: spec.Uid, Sockets: int(spec.SocketsPerNode), Cores: int(spec.CoresPerSocket),
 		Threads: int(spec.ThreadsPerCore), TmpDisk: spec.TmpDisk,
 		Overcommit: spec.Overcommit, WholeCores: o.SelectCores,
+		Contiguous: spec.Contiguous, Spread: spec.SpreadJob, FewNodes: spec.UseMinNodes,
+		NodeRange: spec.MaxNodes > max(1, spec.MinNodes),
 	}
 	if spec.Hint == "nomultithread" {
 		r.ThreadsPerCore = 1

@@ -176,6 +176,11 @@ func (w *world) submit(name string, a args) {
 	if _, ok := a["exclusive"]; ok {
 		spec.Exclusive = wire.Exclusive_EXCL_NODE
 	}
+	for word, flag := range map[string]*bool{"contiguous": &spec.Contiguous, "spread": &spec.SpreadJob,
+		"few": &spec.UseMinNodes, "overcommit": &spec.Overcommit} {
+		_, *flag = a[word]
+	}
+	spec.ThreadsPerCore = uint32(a.num("threads"))
 	j := sched.Job{Key: w.next, JobID: uint32(w.next), Spec: spec, Priority: uint32(a.num("prio")), Submit: w.next, Tasks: a.num("array")}
 	for i, p := range w.snap.Parts {
 		if a["part"] == "" && i == 0 || slices.Contains(strings.Split(a["part"], ","), p.Name) {

@@ -18,7 +18,7 @@ type shape struct {
 	memKind                                   wire.MemKind
 	mem, tmp                                  uint64
 	exclusive                                 wire.Exclusive
-	overcommit                                bool
+	overcommit, contiguous, spread, few       bool
 	constraint, nodelist, exclude, hint, gres string
 	avoid                                     string
 }
@@ -30,6 +30,7 @@ func shapeOf(j *Job, part int) shape {
 		perNode: s.NtasksPerNode, perCore: s.NtasksPerCore, perGPU: s.NtasksPerGpu, cpusPerGPU: s.CpusPerGpu,
 		sockets: s.SocketsPerNode, cores: s.CoresPerSocket, threads: s.ThreadsPerCore, minCPUs: s.MinCpus,
 		memKind: s.MemKind, mem: s.Mem, tmp: s.TmpDisk, exclusive: s.Exclusive, overcommit: s.Overcommit,
+		contiguous: s.Contiguous, spread: s.SpreadJob, few: s.UseMinNodes,
 		constraint: s.Constraint, nodelist: s.Nodelist, exclude: s.Exclude, hint: s.Hint,
 	}
 	if s.Exclusive == wire.Exclusive_EXCL_USER {
