@@ -12,12 +12,16 @@ import (
 
 // Signal is scancel.
 func (s *Server) Signal(ctx context.Context, r *wire.SignalRequest) (*wire.JobOutcomes, error) {
-	return do[*wire.JobOutcomes](ctx, s, &controller.Signal{Head: s.head(ctx, r.RequestId), Request: r})
+	return do[*wire.JobOutcomes](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+		return &controller.Signal{Head: h, Request: r}
+	})
 }
 
 // JobAction holds, releases, requeues, suspends and resumes.
 func (s *Server) JobAction(ctx context.Context, r *wire.JobActionRequest) (*wire.JobOutcomes, error) {
-	return do[*wire.JobOutcomes](ctx, s, &controller.JobAction{Head: s.head(ctx, r.RequestId), Request: r})
+	return do[*wire.JobOutcomes](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+		return &controller.JobAction{Head: h, Request: r}
+	})
 }
 
 // Update changes a job, a node or a partition.
@@ -25,7 +29,9 @@ func (s *Server) Update(ctx context.Context, r *wire.UpdateRequest) (*wire.Updat
 	if r.Entity != "job" && !s.Policy.MayAdmin(caller(ctx)) {
 		return &wire.UpdateReply{Refusal: refusal(codeInvalidUser, textInvalidUser)}, nil
 	}
-	return do[*wire.UpdateReply](ctx, s, &controller.Update{Head: s.head(ctx, r.RequestId), Request: r})
+	return do[*wire.UpdateReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+		return &controller.Update{Head: h, Request: r}
+	})
 }
 
 // Admin is what only administrators may ask.
@@ -40,8 +46,9 @@ func (s *Server) Admin(ctx context.Context, r *wire.AdminRequest) (*wire.AdminRe
 		s.shutdown()
 		return &wire.AdminReply{}, nil
 	case "adopt", "kill":
-		return do[*wire.AdminReply](ctx, s, &controller.Adopt{
-			Head: s.head(ctx, r.RequestId), Argument: strings.TrimSpace(r.Verb + " " + r.Argument)})
+		return do[*wire.AdminReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+			return &controller.Adopt{Head: h, Argument: strings.TrimSpace(r.Verb + " " + r.Argument)}
+		})
 	default:
 		return &wire.AdminReply{Refusal: refusal(1, textNotYetSupported+r.Verb)}, nil
 	}

@@ -184,9 +184,28 @@ func (s *Server) actor(ctx context.Context) controller.Actor {
 	return controller.Actor{UID: c.ID.UID, Operator: s.Policy.MayOperate(c), Admin: s.Policy.MayAdmin(c)}
 }
 
-// head makes the common part of a request's event.
-func (s *Server) head(ctx context.Context, requestID []byte) controller.Head {
-	return controller.Head{Actor: s.actor(ctx), ID: string(requestID)}
+// keptTime bounds the search for the answer that a repeat got before.
+const keptTime = 5 * time.Second
+
+// head makes the common part of a request's event. The reducer remembers recent
+// answers; a repeat of an older one brings its first answer along.
+func (s *Server) head(ctx context.Context, requestID []byte) (controller.Head, error) {
+	h := controller.Head{Actor: s.actor(ctx), ID: string(requestID)}
+	if h.ID == "" || !wire.IsRetry(ctx) {
+		return h, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, keptTime)
+	defer cancel()
+	kept, found, err := s.Accounting.Request(ctx, h.ID, h.Actor.UID)
+	if err != nil {
+		s.Log.Warn("the answer to a repeated request was not found", "err", err)
+		return h, tryAgain("whether this request was answered before is not known now")
+	}
+	if found && kept == nil {
+		kept = []byte{} // an answer without content is one
+	}
+	h.Kept = kept
+	return h, nil
 }
 
 // tryAgain is the RPC error that makes a client ask again.
@@ -194,11 +213,15 @@ func tryAgain(why string) error {
 	return drpcerr.WithCode(errors.New(why), uint64(wire.RpcCode_RPC_TRY_AGAIN))
 }
 
-// do sends a request to the reducer and returns its reply as T.
-func do[T any](ctx context.Context, s *Server, ev controller.Event) (T, error) {
-	reply, err := s.Core.Do(ctx, ev)
+// do makes a request's event, sends it to the reducer and returns its reply as T.
+func do[T any](ctx context.Context, s *Server, requestID []byte, event func(controller.Head) controller.Event) (T, error) {
+	var none T
+	head, err := s.head(ctx, requestID)
 	if err != nil {
-		var none T
+		return none, err
+	}
+	reply, err := s.Core.Do(ctx, event(head))
+	if err != nil {
 		if errors.Is(err, controller.ErrTryAgain) {
 			return none, tryAgain(err.Error())
 		}

@@ -13,7 +13,9 @@ import (
 
 // CreateStep asks for a step in a running job, and signs its credential.
 func (s *Server) CreateStep(ctx context.Context, r *wire.StepRequest) (*wire.StepReply, error) {
-	grant, err := do[*controller.StepGrant](ctx, s, &controller.CreateStep{Head: s.head(ctx, r.RequestId), Request: r})
+	grant, err := do[*controller.StepGrant](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+		return &controller.CreateStep{Head: h, Request: r}
+	})
 	if err != nil || grant.Credential == nil {
 		return replyOf(grant), err
 	}
@@ -36,7 +38,9 @@ func (s *Server) CreateStep(ctx context.Context, r *wire.StepRequest) (*wire.Ste
 
 // EndStep is sent by an srun that has seen its step end or gives it up.
 func (s *Server) EndStep(ctx context.Context, r *wire.StepEndRequest) (*wire.UpdateReply, error) {
-	return do[*wire.UpdateReply](ctx, s, &controller.EndStep{Head: s.head(ctx, r.RequestId), Request: r})
+	return do[*wire.UpdateReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+		return &controller.EndStep{Head: h, Request: r}
+	})
 }
 
 // replyOf is the reply of a grant that may not exist.

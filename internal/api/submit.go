@@ -37,13 +37,16 @@ func (s *Server) Submit(ctx context.Context, r *wire.SubmitRequest) (*wire.Submi
 	} else if spec.Qos != DefaultQOS {
 		return &wire.SubmitReply{Refusal: refusal(codeInvalidQOS, "Invalid qos specification")}, nil
 	}
-	ev := &controller.Submit{Head: s.head(ctx, r.RequestId), Spec: spec, TestOnly: r.TestOnly}
+	ev := &controller.Submit{Spec: spec, TestOnly: r.TestOnly}
 	ev.Contents = appendContent(ev.Contents, spec.Uid, r.Script, &spec.Script)
 	ev.Contents = appendContent(ev.Contents, spec.Uid, r.Environment, &spec.Environment)
 	for _, c := range ev.Contents {
 		s.contents.add(c.UID, c.Hash[:], c.Data)
 	}
-	return do[*wire.SubmitReply](ctx, s, ev)
+	return do[*wire.SubmitReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
+		ev.Head = h
+		return ev
+	})
 }
 
 // identify sets the user, and looks his names and groups up before the

@@ -23,6 +23,7 @@ func (a Actor) may(uid uint32) bool { return a.Operator || a.Admin || a.UID == u
 type Head struct {
 	Actor  Actor
 	ID     string // made by the client; empty = a repeat cannot be recognised
+	Kept   []byte // of a repeat: the first answer as it stands in the tables, if it does
 	ticket uint64 // where the answer goes; set by the loop
 }
 

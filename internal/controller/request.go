@@ -25,7 +25,11 @@ type answer struct {
 func (s *State) request(r request) {
 	h := r.head()
 	if h.ID != "" {
-		if a := s.recent[requestKey{h.Actor.UID, h.ID}]; a != nil {
+		a := s.recent[requestKey{h.Actor.UID, h.ID}]
+		if a == nil && h.Kept != nil {
+			a = &answer{at: s.now, reply: h.Kept}
+		}
+		if a != nil {
 			s.effect(replyTo{h.ticket, s.again(r, a)})
 			return
 		}

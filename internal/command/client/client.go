@@ -81,8 +81,8 @@ const (
 // same id each time. The error is ErrConnect, ErrTimeout or the call's own.
 func (c *Client) Do(ctx context.Context, call func(context.Context, wire.DRPCCtldClient) error) error {
 	begin, pause, noticed := time.Now(), firstPause, false
-	for {
-		err := c.once(ctx, call)
+	for again := false; ; again = true {
+		err := c.once(ctx, again, call)
 		limit := c.Conf.MessageTimeout
 		switch {
 		case err == nil:
@@ -113,12 +113,16 @@ func (c *Client) Do(ctx context.Context, call func(context.Context, wire.DRPCCtl
 	}
 }
 
-// once makes one call under the message timeout.
-func (c *Client) once(ctx context.Context, call func(context.Context, wire.DRPCCtldClient) error) error {
+// once makes one call under the message timeout. One that is made again says
+// so: the controller may have answered the first.
+func (c *Client) once(ctx context.Context, again bool, call func(context.Context, wire.DRPCCtldClient) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Conf.MessageTimeout, ErrTimeout)
 	defer cancel()
 	if err := c.connect(ctx); err != nil {
 		return err
+	}
+	if again {
+		ctx = wire.WithRetry(ctx)
 	}
 	err := call(ctx, c.ctld)
 	if err != nil && errors.Is(context.Cause(ctx), ErrTimeout) {
