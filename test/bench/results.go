@@ -27,7 +27,7 @@ type row struct {
 	Unit    string                          `json:"unit"`
 	More    bool                            `json:"more_is_better"`
 	Values  map[string][]float64            `json:"values"`      // by system
-	Seconds map[string][]map[string]float64 `json:"cpu_seconds"` // by system, of its daemons
+	Seconds map[string][]map[string]float64 `json:"cpu_seconds"` // by system, of its daemons and the commands
 }
 
 func newResults() *results {

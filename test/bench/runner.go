@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"muster/test/bench/processes"
@@ -117,12 +118,13 @@ func (r *runner) figure(ctx context.Context, f figure, places []*place) error {
 	for n := range r.repetitions {
 		for i := range places {
 			p := places[(i+n)%len(places)] // each goes first in turn
-			before := processes.CPU(p.folder())
+			before, clients := processes.CPU(p.folder()), clientTime()
 			value, err := f.measure(ctx, p)
 			if err != nil {
 				return err
 			}
 			used := processes.Spent(p.folder(), before)
+			used["clients"] = (clientTime() - clients).Seconds()
 			fmt.Fprintf(os.Stderr, "%-14s %-7s %d: %.2f %s\n", f.name, p.name(), n+1, value, f.unit)
 			r.results.add(f, p.name(), value, used)
 			if f.tidy != nil {
@@ -133,4 +135,13 @@ func (r *runner) figure(ctx context.Context, f figure, places []*place) error {
 		}
 	}
 	return nil
+}
+
+// clientTime is the CPU time of the commands that were run so far.
+func clientTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -34,6 +34,10 @@ func throughput(ctx context.Context, c *cluster, r *report, profileFile string) 
 		return err
 	}
 	defer cl.Close()
+	first, err := stats(ctx, cl)
+	if err != nil {
+		return err
+	}
 	profiled := make(chan error, 1)
 	go func() { profiled <- c.profile(ctx, profileFile) }()
 	before, begin := processes.CPU(c.home()), time.Now()
@@ -48,6 +52,11 @@ func throughput(ctx context.Context, c *cluster, r *report, profileFile string) 
 	r.Ended = time.Since(begin).Seconds()
 	r.PerSecond = float64(r.Jobs) / r.Ended
 	r.CPU = processes.Spent(c.home(), before)
+	last, err := stats(ctx, cl)
+	if err != nil {
+		return err
+	}
+	r.Passes, r.Commits, r.Rows = last.Cycles-first.Cycles, last.Commits-first.Commits, last.Rows-first.Rows
 	n, err := recorded(ctx, cl, begin)
 	if err == nil && n != r.Jobs {
 		err = fmt.Errorf("the accounting has %d completed jobs of %d", n, r.Jobs)

@@ -165,6 +165,9 @@ type report struct {
 	Ended       float64            `json:"seconds_until_all_have_ended"`
 	PerSecond   float64            `json:"jobs_per_second"`
 	CPU         map[string]float64 `json:"cpu_seconds"`
+	Passes      uint64             `json:"passes"`
+	Commits     uint64             `json:"commits"`
+	Rows        uint64             `json:"rows"`
 	Pending     int                `json:"pending,omitempty"`
 	Tasks       int                `json:"array_tasks,omitempty"`
 	Start       sizes              `json:"memory_at_start"`
@@ -177,7 +180,7 @@ func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d jobs on %d hollow nodes over %d connections: acknowledged after %.2f s, all ended and in the accounting after %.2f s: %.0f jobs a second\n",
 		r.Jobs, r.Nodes, r.Connections, r.Submitted, r.Ended, r.PerSecond)
-	fmt.Fprintf(&b, "CPU seconds: %s\n", costs(r.CPU))
+	fmt.Fprintf(&b, "CPU seconds: %s; %d passes, %d commits of %d rows\n", costs(r.CPU), r.Passes, r.Commits, r.Rows)
 	if r.Pending > 0 {
 		fmt.Fprintf(&b, "controller at the start: %s\n", r.Start)
 		fmt.Fprintf(&b, "with an array of %d tasks: %s (heap %+.1f MiB)\n", r.Tasks, r.WithArray, r.WithArray.Heap-r.Start.Heap)

@@ -153,3 +153,12 @@ func recorded(ctx context.Context, c *client.Client, since time.Time) (int, erro
 	})
 	return count, err
 }
+
+// stats asks the controller what it has done.
+func stats(ctx context.Context, c *client.Client) (reply *wire.StatsReply, err error) {
+	err = c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
+		reply, err = ctld.Stats(ctx, &wire.StatsRequest{})
+		return err
+	})
+	return reply, err
+}
