@@ -94,22 +94,24 @@ func (s *State) act(j *job, req *wire.JobActionRequest, a Actor) *wire.Refusal {
 func (s *State) hold(j *job, byUser bool) *wire.Refusal {
 	switch {
 	case model.Ended(j.st.State):
-		return errDone
-	case !waits(j.st):
-		return errNotPending
+		return errFinished
 	case j.st.Priority == 0 && !j.st.HeldByUser && byUser:
 		return nil // an administrator's hold stays one
 	}
-	s.setHold(s.edit(j), byUser)
+	// A job that runs goes on; the hold keeps it from starting again once requeued.
+	st := s.edit(j)
+	eligible := st.Eligible
+	s.setHold(st, byUser)
+	if !waits(st) {
+		st.Eligible = eligible
+	}
 	return nil
 }
 
 func (s *State) unhold(j *job, a Actor) *wire.Refusal {
 	switch {
 	case model.Ended(j.st.State):
-		return errDone
-	case !waits(j.st):
-		return errNotPending
+		return errFinished
 	case j.st.Priority != 0:
 		return nil
 	case !j.st.HeldByUser && !a.Operator:
@@ -118,6 +120,10 @@ func (s *State) unhold(j *job, a Actor) *wire.Refusal {
 	st := s.edit(j)
 	st.Priority = s.firstPriority(j.spec, Actor{})
 	st.Reason, st.HeldByUser = "", false
+	if !waits(st) {
+		st.RequeueHoldAfter = false
+		return nil
+	}
 	st.Flags &^= uint32(wire.StateFlag_FLAG_REQUEUE_HOLD | wire.StateFlag_FLAG_SPECIAL_EXIT)
 	st.LaunchFailures, st.AvoidNodes = 0, nil
 	if j.deps == nil {

@@ -34,7 +34,9 @@ func (s *State) endRun(j *job, as wire.BaseState, status int32, reason string, h
 	st.Flags = st.Flags&^uint32(wire.StateFlag_FLAG_CONFIGURING|wire.StateFlag_FLAG_STOPPED) | uint32(wire.StateFlag_FLAG_COMPLETING)
 	st.End = s.now
 	st.ExitStatus = status
-	st.Reason, st.ReasonText = reason, ""
+	if reason != "" || st.Priority != 0 { // a hold that was put on a running job stays to be seen
+		st.Reason, st.ReasonText = reason, ""
+	}
 	s.clearNodes(j, how)
 }
 
@@ -169,7 +171,7 @@ func (s *State) count(as wire.BaseState) {
 func (s *State) account(j *job, as wire.BaseState, flags uint32) {
 	st := cloneJobState(j.st)
 	st.State, st.Flags = as, flags
-	if st.WasCancelled {
+	if st.WasCancelled || as == wire.BaseState_TIMEOUT || as == wire.BaseState_DEADLINE {
 		st.ExitStatus = 0 // as sacct has it
 	}
 	rec := &wire.RunRecord{Spec: j.spec, State: st}
@@ -266,7 +268,7 @@ func (s *State) timeOut(j *job) {
 	if j.spec.Deadline > 0 && s.now >= j.spec.Deadline {
 		as, reason = wire.BaseState_DEADLINE, model.ReasonDeadLine
 	}
-	s.endRun(j, as, 0, reason, terminateGently)
+	s.endRun(j, as, terminatedStatus, reason, terminateGently)
 }
 
 // warn sends the signal of --signal.

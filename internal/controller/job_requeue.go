@@ -35,6 +35,12 @@ func (s *State) requeueRun(j *job, how requeueHow) {
 
 // requeueNotes writes down what is to be true once the job waits again.
 func (s *State) requeueNotes(st *wire.JobState, how requeueHow) {
+	if st.Priority == 0 && !how.hold { // held while it ran
+		how.hold, how.byUser, how.reason = true, st.HeldByUser, model.ReasonHeldAdmin
+		if how.byUser {
+			how.reason = model.ReasonHeldUser
+		}
+	}
 	st.RequeueHoldAfter = how.hold
 	st.HeldByUser = how.byUser
 	if how.special {

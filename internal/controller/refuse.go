@@ -20,6 +20,7 @@ var (
 	errNodeName      = refusal(2018, "Invalid node name specified")
 	errTransition    = refusal(2020, "Job can not be altered now, try again later")
 	errDone          = refusal(2021, "Job/step already completing or completed")
+	errFinished      = refusal(2021, "Job has already finished")
 	errPending       = refusal(2024, "Job is pending execution")
 	errNodeState     = refusal(2028, "Invalid node state specified")
 	errFeature       = refusal(2029, "Invalid feature specification")

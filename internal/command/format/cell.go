@@ -9,6 +9,7 @@ type Column[R any] struct {
 	Cell   Cell[R]
 	Width  int // 0 = as wide as the value
 	Right  bool
+	Whole  bool // wider values are not cut
 	Suffix string
 }
 
@@ -38,7 +39,9 @@ func (t *Table[R]) AppendRow(b []byte, row *R) []byte {
 		c := &t.Columns[i]
 		start := len(b)
 		b = c.Cell(b, row)
-		b = Fit(b, start, c.Width, c.Right)
+		if !c.Whole || len(b)-start < c.Width {
+			b = Fit(b, start, c.Width, c.Right)
+		}
 		b = append(b, c.Suffix...)
 	}
 	return append(b, '\n')

@@ -25,12 +25,7 @@ func uintText(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) }
 // Of partitions.
 
 func cellAvail(b []byte, r *Row) []byte {
-	switch state := strings.ToLower(r.Part.State); state {
-	case "inactive":
-		return append(b, "inact"...)
-	default:
-		return text(b, state, "up")
-	}
+	return text(b, strings.ToLower(r.Part.State), "up")
 }
 
 func limit(b []byte, minutes uint32, none string) []byte {

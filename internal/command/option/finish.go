@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"muster/internal/command/getopt"
+	"muster/internal/hostlist"
 )
 
 // Finish checks what only all options together show, and completes them. It is
@@ -26,6 +27,12 @@ func (o *Options) Finish() error {
 	if strings.HasPrefix(s.DistributionText, "arbitrary") && s.Nodelist == "" {
 		return errorf(codeError, "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option")
 	}
+	if o.Program != Srun {
+		if !strings.HasPrefix(s.DistributionText, "arbitrary") {
+			s.Nodelist = compressed(s.Nodelist)
+		}
+		s.Exclude = compressed(s.Exclude)
+	}
 	if o.Given("extra-node-info") != FromNowhere && s.NumTasks == 0 {
 		s.NumTasks = max(s.SocketsPerNode, 1) * max(s.CoresPerSocket, 1) * max(s.ThreadsPerCore, 1)
 	}
@@ -38,6 +45,19 @@ func (o *Options) Finish() error {
 		s.MaxNodes = 0
 	}
 	return nil
+}
+
+// compressed is a host list in its shortest form; one that is none is left to
+// the controller to refuse.
+func compressed(list string) string {
+	if !strings.Contains(list, ",") {
+		return list
+	}
+	names, err := hostlist.Expand(list)
+	if err != nil {
+		return list
+	}
+	return hostlist.CompressSorted(names)
 }
 
 // preferCommandLine drops what srun took from the job's variables where the

@@ -318,7 +318,7 @@ func TestForeignDirectives(t *testing.T) {
 		{"#PBS -l select=2:ncpus=4:mem=1gb -l walltime=1:00:00", "min_nodes:2 max_nodes:2 min_nodes_set:true min_cpus:4 mem_kind:MEM_PER_NODE mem:1024 time_limit:60"},
 		{"#PBS -J 1-5 -W depend=afterok:3 -j oe -k oe -m abe -M a@b", `array:"1-5" dependency:"afterok:3" mail_type:7 mail_user:"a@b"`},
 		{"#PBS -l naccelerators=1", `gres_per_node:{name:"gpu" count:1} tres_per_node:"gres/gpu:1"`},
-		{"#PBS -l nodes=node1+node2", `nodelist:"node1,node2"`},
+		{"#PBS -l nodes=node1+node2", `nodelist:"node[1-2]"`},
 		{"#PBS -l nodes=1:ppn=2:foo", `min_nodes:1 max_nodes:1 min_nodes_set:true num_tasks:2 nodelist:"foo"`},
 		{"#PBS -N nm\n#SBATCH -J x", `name:"nm"`},
 		{"#BSUB -J nm -n 4 -q short -W 00:30", `name:"nm" num_tasks:4 partition:"short" time_limit:1`},

@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"muster/internal/command/format"
 )
@@ -96,9 +97,13 @@ func (t *Table) complain(l *lookup, what string) {
 	t.Complaints = append(t.Complaints, fmt.Sprintf("Invalid %s format specification: %s", l.what, what))
 }
 
+// durations are the letters of columns that are never cut when they are right-justified.
+const durations = "lLM"
+
 func (t *Table) add(known *field, f format.Field) {
 	t.Columns = append(t.Columns, format.Column[Row]{
 		Header: known.header, Cell: known.cell, Width: f.Width, Right: f.Right, Suffix: f.Suffix,
+		Whole: f.Right && strings.IndexByte(durations, known.letter) >= 0 && known.letter != 0,
 	})
 	t.need(known)
 }
