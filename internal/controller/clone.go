@@ -273,6 +273,7 @@ func cloneNodeState(m *wire.NodeState) *wire.NodeState {
 		HighestJob:        m.HighestJob,
 		ResumeAfter:       m.ResumeAfter,
 		Registered:        m.Registered,
+		UnknownKeys:       m.UnknownKeys,
 	}
 }
 

@@ -90,6 +90,9 @@ func (s *State) addNode(c *NodeSettings, st *wire.NodeState) {
 		}
 		s.configuredState(st, c)
 	}
+	for i := 0; i+1 < len(st.UnknownKeys); i += 2 {
+		s.addUnknown(model.JobKey(st.UnknownKeys[i]), model.JobKey(st.UnknownKeys[i+1]))
+	}
 	n := &node{pos: len(s.nodes), conf: c, st: st}
 	s.nodes = append(s.nodes, n)
 	s.nodeBy[c.Name] = n

@@ -176,6 +176,34 @@ func TestUnknownRunIsLeftAlone(t *testing.T) {
 	require.Contains(t, w.sent, "n1: terminate 50.1 now=true")
 }
 
+// TestUnknownRunsOfSeveralNodes: the node with the highest number registers
+// first, and after it, and after a restart, one with a lower number.
+func TestUnknownRunsOfSeveralNodes(t *testing.T) {
+	w, session := newWorld(t, testSettings(2)), uint64(10)
+	register := func(node string, key int64) {
+		w.sent = nil
+		session++
+		w.feed(&NodeRegister{Node: node, Session: session, Register: &wire.Register{BootId: "boot1", HighestJob: uint64(key), HighestJobId: uint32(key),
+			Runs: []*wire.RunFact{{Key: key, Attempt: 1, JobId: uint32(key), Stage: wire.RunStage_STAGE_RUNNING}}}})
+		for _, order := range w.sent {
+			require.NotContains(t, order, "terminate")
+		}
+	}
+	register("n1", 50)
+	id := w.queued(nil)
+	require.Greater(t, w.job(id).State.Key, int64(60))
+	register("n2", 40)
+	register("n2", 40)
+	reply := w.do(&Adopt{Head: Head{Actor: root}, Argument: "adopt"}).(*wire.AdminReply)
+	require.Equal(t, []string{"Node=n1 Key=50 JobId=50 Attempt=1", "Node=n2 Key=40 JobId=40 Attempt=1"}, reply.Messages)
+	n1, _ := w.pump.View().Node("n1")
+	again, err := NewState(testSettings(2), &model.Tables{Nodes: []*wire.NodeState{n1.State}, Counters: model.Counters{NextKey: w.pump.State().nextKey}}, 0)
+	require.NoError(t, err)
+	require.True(t, again.notGiven(40))
+	require.True(t, again.notGiven(50))
+	require.False(t, again.notGiven(w.job(id).State.Key))
+}
+
 func TestLowResourcesDrain(t *testing.T) {
 	set := testSettings(1)
 	set.Nodes[0].RealMemory, set.Nodes[0].CPUs, set.Nodes[0].CoresPerSocket = 16000, 8, 8

@@ -24,12 +24,11 @@ func (s *State) register(ev *NodeRegister) {
 	if n.session != 0 && n.session != ev.Session {
 		s.effect(closeSession{n.st.Name, n.session, "a later session has registered"})
 	}
-	known := s.nextKey
 	rebooted := n.st.BootId != "" && reg.BootId != "" && n.st.BootId != reg.BootId
 	n.session, n.silent = ev.Session, 0
 	s.effect(registered{ev.Node, ev.Session, ""})
 	s.noteRegistration(n, reg)
-	s.reconcile(n, reg, rebooted, known)
+	s.reconcile(n, reg, rebooted)
 	s.stateAfterRegistration(n, rebooted)
 	s.show(n)
 	s.rearmNode(n)
@@ -49,17 +48,10 @@ func (s *State) refuseNode(n *node, ev *NodeRegister) string {
 
 // noteRegistration writes down what the node said of itself.
 func (s *State) noteRegistration(n *node, reg *wire.Register) {
-	if reg.HighestJob >= uint64(s.nextKey) {
-		// The tables are older than the node: numbers that it has seen are not given again.
-		s.logf(levelError, "node has seen jobs that the database does not know: was an old backup restored?",
-			"node", n.st.Name, "highest_key", reg.HighestJob, "next_key", s.nextKey)
-		s.nextKey = model.JobKey(reg.HighestJob) + 1
-		if reg.HighestJobId >= s.nextID {
-			s.nextID = reg.HighestJobId + 1
-		}
-		s.out.counted = true
-	}
 	st := s.editNode(n)
+	if model.JobKey(reg.HighestJob) >= s.nextKey {
+		s.skipKeys(n, st, reg)
+	}
 	st.BootId, st.BootTime, st.SlurmdStart = reg.BootId, reg.BootTime, reg.SlurmdStart
 	st.Version, st.Arch, st.Os = reg.Version, reg.Arch, reg.Os
 	st.HighestJob = max(st.HighestJob, reg.HighestJob)
@@ -76,9 +68,8 @@ func (s *State) noteRegistration(n *node, reg *wire.Register) {
 	st.Flags &^= uint32(wire.NodeFlag_NF_NO_RESPOND)
 }
 
-// reconcile compares what runs on the node with what should. known is the
-// first key that the tables had not given out.
-func (s *State) reconcile(n *node, reg *wire.Register, rebooted bool, known model.JobKey) {
+// reconcile compares what runs on the node with what should.
+func (s *State) reconcile(n *node, reg *wire.Register, rebooted bool) {
 	// Tables from before what the node remembers: what they do not know may live.
 	older := reg.Generation > s.generation
 	listed := map[runRef]bool{}
@@ -92,7 +83,7 @@ func (s *State) reconcile(n *node, reg *wire.Register, rebooted bool, known mode
 	for _, f := range reg.Runs {
 		ref := runRef{f.Key, f.Attempt}
 		listed[ref] = true
-		s.runFact(n, f, older && s.jobs[f.Key] == nil || f.Key >= known || alone[ref])
+		s.runFact(n, f, older && s.jobs[f.Key] == nil || s.notGiven(f.Key) || alone[ref])
 	}
 	for _, j := range slices.Clone(n.jobs) {
 		if listed[runRef{j.st.Key, j.st.Attempt}] {
@@ -232,44 +223,4 @@ func deviceCount(d *wire.GresDevice) uint64 {
 		}
 	}
 	return 1
-}
-
-// unknownRuns lists what waits for an administrator.
-func (s *State) unknownRuns() *wire.AdminReply {
-	reply := &wire.AdminReply{}
-	for _, n := range s.nodes {
-		for _, o := range n.strays {
-			if o.alone {
-				reply.Messages = append(reply.Messages, fmt.Sprintf("Node=%s Key=%d JobId=%d Attempt=%d", n.st.Name, o.fact.Key, o.fact.JobId, o.fact.Attempt))
-			}
-		}
-	}
-	return reply
-}
-
-// adopt settles a run that the tables do not know.
-func (s *State) adopt(ev *Adopt) *wire.AdminReply {
-	words := strings.Fields(ev.Argument)
-	if len(words) == 1 && words[0] == "adopt" {
-		return s.unknownRuns()
-	}
-	bad := &wire.AdminReply{Refusal: refusal(2118, "wanted: adopt|kill NODE KEY")}
-	if len(words) != 3 || words[0] != "adopt" && words[0] != "kill" {
-		return bad
-	}
-	key, err := strconv.ParseInt(words[2], 10, 64)
-	n := s.nodeBy[words[1]]
-	if err != nil || n == nil {
-		return bad
-	}
-	i := slices.IndexFunc(n.strays, func(o stray) bool { return o.alone && o.fact.Key == key })
-	if i < 0 {
-		return &wire.AdminReply{Refusal: refusal(2017, fmt.Sprintf("node %s has no unknown run with key %d", words[1], key))}
-	}
-	f := n.strays[i].fact
-	if words[0] == "adopt" {
-		return &wire.AdminReply{Messages: []string{fmt.Sprintf("job %d may end on %s by itself; the node takes no other work until then", f.JobId, words[1])}}
-	}
-	s.kill(n, f)
-	return &wire.AdminReply{Messages: []string{fmt.Sprintf("job %d is being ended on %s", f.JobId, words[1])}}
 }

@@ -16,7 +16,7 @@ func (s *State) report(ev *NodeReport) {
 	}
 	switch {
 	case ev.Run != nil:
-		s.runFact(n, ev.Run, ev.Run.Key >= s.nextKey)
+		s.runFact(n, ev.Run, s.notGiven(ev.Run.Key))
 	case ev.Step != nil:
 		s.stepReport(n, ev.Step)
 	}

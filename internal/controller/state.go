@@ -20,6 +20,7 @@ type State struct {
 
 	nextKey model.JobKey
 	nextID  uint32
+	unknown []keyRange // keys given out by tables that were lost
 
 	jobs    map[model.JobKey]*job
 	byID    map[uint32]*job

@@ -199,8 +199,11 @@ type NodeState struct {
 	HighestJob        uint64                 `protobuf:"varint,27,opt,name=highest_job,json=highestJob" json:"highest_job,omitempty"`
 	ResumeAfter       int64                  `protobuf:"varint,28,opt,name=resume_after,json=resumeAfter" json:"resume_after,omitempty"`
 	Registered        bool                   `protobuf:"varint,29,opt,name=registered" json:"registered,omitempty"` // ever
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Keys that the tables cannot know, learned from this node after a backup was
+	// restored: pairs of the first one and the one after the last.
+	UnknownKeys   []uint64 `protobuf:"varint,30,rep,packed,name=unknown_keys,json=unknownKeys" json:"unknown_keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeState) Reset() {
@@ -434,6 +437,13 @@ func (x *NodeState) GetRegistered() bool {
 		return x.Registered
 	}
 	return false
+}
+
+func (x *NodeState) GetUnknownKeys() []uint64 {
+	if x != nil {
+		return x.UnknownKeys
+	}
+	return nil
 }
 
 type GresDevice struct {
@@ -1370,7 +1380,7 @@ var File_cluster_proto protoreflect.FileDescriptor
 
 const file_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\rcluster.proto\x12\x06muster\x1a\tjob.proto\"\xeb\x06\n" +
+	"\rcluster.proto\x12\x06muster\x1a\tjob.proto\"\x8e\a\n" +
 	"\tNodeState\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04base\x18\x02 \x01(\x0e2\x10.muster.NodeBaseR\x04base\x12\x14\n" +
@@ -1407,7 +1417,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\fresume_after\x18\x1c \x01(\x03R\vresumeAfter\x12\x1e\n" +
 	"\n" +
 	"registered\x18\x1d \x01(\bR\n" +
-	"registered\"\xa0\x01\n" +
+	"registered\x12!\n" +
+	"\funknown_keys\x18\x1e \x03(\x04R\vunknownKeys\"\xa0\x01\n" +
 	"\n" +
 	"GresDevice\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
