@@ -47,6 +47,7 @@ func (s *State) start(p *sched.Start) bool {
 		return false
 	}
 	if j != head {
+		s.lookAtDeps(head) // fewer tasks are left to wait
 		head.planned = planMark{p.Generation, head.st.Generation}
 	}
 	s.allocate(j, p, nodes)

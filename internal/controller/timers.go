@@ -153,12 +153,16 @@ func (s *State) killTime(j *job) int64 {
 	return st.End + int64(over)*60
 }
 
+// warnAfterStart is how long after its start a job is left alone, in seconds.
+const warnAfterStart = 2
+
 // warnTime is when --signal is due, 0 = not any more.
 func (s *State) warnTime(j *job) int64 {
-	if j.spec.Signal == 0 || j.st.SignalSent != 0 || j.st.TimeLimit == Unlimited {
+	if j.spec.Signal == 0 || j.st.SignalSent != 0 || j.st.TimeLimit == Unlimited || flag(j.st, wire.StateFlag_FLAG_CONFIGURING) {
 		return 0
 	}
-	return max(j.st.Start, j.st.End-int64(j.spec.SignalSeconds))
+	// Not before the script has had a moment to set up its traps.
+	return max(max(j.st.Start, j.st.BatchStart)+warnAfterStart, j.st.End-int64(j.spec.SignalSeconds))
 }
 
 // jobDue does what is due for the job now.
