@@ -233,13 +233,16 @@ func (s *State) nodeView(n *node) *NodeView {
 			if m != n || j.st.Alloc[i].Released {
 				continue
 			}
+			if completing(j.st) {
+				v.Completing = true // what it still holds is shown as this alone
+				continue
+			}
 			a := j.st.Alloc[i]
 			v.AllocCPUs += a.Cpus
 			v.AllocMem += a.Mem
 			for _, g := range a.Gres {
 				s.addGres(&alloc, g.Name, g.Type, g.Count)
 			}
-			v.Completing = v.Completing || completing(j.st)
 		}
 	}
 	v.AllocCores = uint32(h.Held.Count())
