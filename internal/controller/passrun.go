@@ -78,10 +78,14 @@ func (l *Loop) runPass(snap *sched.Snapshot) (plan *sched.Plan) {
 	return l.opts.Plan(snap)
 }
 
+// passPause is the least pause between passes: what comes in meanwhile is
+// decided together, for a few milliseconds that nobody notices.
+const passPause = 4 * time.Millisecond
+
 // planned takes a plan to be applied in parts.
 func (l *Loop) planned(p planned) {
 	l.planner.running = false
-	l.planner.next = l.opts.Clock().Add(p.took)
+	l.planner.next = l.opts.Clock().Add(max(p.took, passPause))
 	if p.plan == nil {
 		l.planner.next = l.opts.Clock().Add(5 * time.Second)
 		l.pump.State().wantPass()
