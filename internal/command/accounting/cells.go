@@ -340,6 +340,9 @@ func cellLayout(b []byte, r *Row) []byte {
 	if r.Step == nil {
 		return b
 	}
+	if r.Step.Step == int32(wire.StepNumber_STEP_BATCH) {
+		return append(b, "Unknown"...)
+	}
 	return append(b, r.Step.Layout...)
 }
 

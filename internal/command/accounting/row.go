@@ -93,7 +93,7 @@ func batchStep(run *wire.RunRecord) *wire.StepState {
 	}
 	s := &wire.StepState{
 		JobKey: j.Key, Attempt: j.Attempt, Step: int32(wire.StepNumber_STEP_BATCH), Name: "batch",
-		State: wire.BaseState_RUNNING, Start: j.BatchStart, NumTasks: 1, Usage: j.Usage, Layout: "Unknown",
+		State: wire.BaseState_RUNNING, Start: j.BatchStart, NumTasks: 1, Usage: j.Usage,
 	}
 	if s.Start == 0 {
 		s.Start = j.Start
