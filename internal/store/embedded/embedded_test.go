@@ -2,8 +2,10 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -168,3 +170,32 @@ func TestADumpThatFailsLeavesNoFileAndNoPassword(t *testing.T) {
 	require.NoFileExists(t, file)
 	require.NoFileExists(t, file+".new")
 }
+
+// TestAServerThatIsNotYetReaped: its lock file names a process that exists for
+// a moment longer; the start waits for it.
+func TestAServerThatIsNotYetReaped(t *testing.T) {
+	dir := state(t)
+	s := start(t, dir)
+	require.NoError(t, s.Stop(t.Context()))
+	dead := exec.Command("true")
+	dead.SysProcAttr, dead.Dir = s.owner.attributes(), "/"
+	require.NoError(t, dead.Start())
+	require.Eventually(t, func() bool { return !alive(dead.Process.Pid) }, 10*time.Second, 5*time.Millisecond)
+	lock := fmt.Sprintf("%d\n%s\n0\n%d\n%s\n", dead.Process.Pid, s.data, port, s.socket)
+	require.NoError(t, os.WriteFile(filepath.Join(s.data, "postmaster.pid"), []byte(lock), 0o600))
+	require.NoError(t, os.Chown(filepath.Join(s.data, "postmaster.pid"), s.owner.uid, s.owner.gid))
+	before := strings.Count(string(must(os.ReadFile(s.logPath))), "already exists")
+	reaped := make(chan struct{})
+	go func() {
+		defer close(reaped)
+		for strings.Count(string(must(os.ReadFile(s.logPath))), "already exists") == before {
+			time.Sleep(10 * time.Millisecond)
+		}
+		_ = dead.Wait()
+	}()
+	again := start(t, dir)
+	<-reaped
+	require.Equal(t, "1", value(t, again, "SELECT 1"))
+}
+
+func must(text []byte, _ error) []byte { return text }

@@ -52,9 +52,16 @@ func alive(pid int) bool {
 	return ok && after[0] != 'Z' && after[0] != 'X'
 }
 
-// launch starts the server and waits until it answers. After a kill -9 its
-// children may hold the shared memory for a moment longer: then it is tried
-// again.
+// passing are complaints of a server that a little time mends: after a kill -9
+// its children may hold the shared memory for a moment longer, and it may not
+// yet be reaped; or one that a killed controller has just started is not ready
+// to be adopted.
+func passing(err error) bool {
+	return strings.Contains(err.Error(), "still in use") || strings.Contains(err.Error(), "already exists")
+}
+
+// launch starts the server and waits until it answers; for a while it tries
+// again, or adopts the one that turns out to live.
 func (s *Server) launch(ctx context.Context) error {
 	s.socket = socketFolder(filepath.Dir(s.data))
 	if err := s.owner.makeFolder(s.socket); err != nil {
@@ -69,13 +76,16 @@ func (s *Server) launch(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if !strings.Contains(err.Error(), "still in use") || time.Now().After(deadline) {
+		if !passing(err) || time.Now().After(deadline) {
 			return fmt.Errorf("starting the database server in %s (its log is %s): %w", s.data, s.logPath, err)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(100 * time.Millisecond):
+		}
+		if pm, ok := livePostmaster(s.data); ok {
+			return s.adopt(ctx, pm)
 		}
 	}
 }
