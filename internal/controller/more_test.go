@@ -194,6 +194,7 @@ func TestUnknownRunsOfSeveralNodes(t *testing.T) {
 	require.Greater(t, w.job(id).State.Key, int64(60))
 	register("n2", 40)
 	register("n2", 40)
+	require.Equal(t, id+1, w.queued(nil))
 	reply := w.do(&Adopt{Head: Head{Actor: root}, Argument: "adopt"}).(*wire.AdminReply)
 	require.Equal(t, []string{"Node=n1 Key=50 JobId=50 Attempt=1", "Node=n2 Key=40 JobId=40 Attempt=1"}, reply.Messages)
 	n1, _ := w.pump.View().Node("n1")
@@ -300,7 +301,7 @@ func TestSteps(t *testing.T) {
 		require.Len(t, g.Credential.Nodes[0].Alloc.Core, 1)
 	}
 	require.True(t, exact().Reply.Busy)
-	require.Equal(t, errNodeConfig.Message, step(func(r *wire.StepRequest) { r.NumTasks = 99 }).Reply.Refusal.Message)
+	require.Equal(t, errStepCPUs.Message, step(func(r *wire.StepRequest) { r.NumTasks = 99 }).Reply.Refusal.Message)
 	w.exit(id, 0)
 	w.gone(id)
 	require.Len(t, w.runLog[0].Steps, 7)

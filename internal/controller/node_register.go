@@ -52,6 +52,7 @@ func (s *State) noteRegistration(n *node, reg *wire.Register) {
 	if model.JobKey(reg.HighestJob) >= s.nextKey {
 		s.skipKeys(n, st, reg)
 	}
+	s.skipIDs(reg)
 	st.BootId, st.BootTime, st.SlurmdStart = reg.BootId, reg.BootTime, reg.SlurmdStart
 	st.Version, st.Arch, st.Os = reg.Version, reg.Arch, reg.Os
 	st.HighestJob = max(st.HighestJob, reg.HighestJob)

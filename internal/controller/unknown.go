@@ -29,10 +29,16 @@ func (s *State) skipKeys(n *node, st *wire.NodeState, reg *wire.Register) {
 	s.addUnknown(s.nextKey, end)
 	st.UnknownKeys = append(slices.Clip(st.UnknownKeys), uint64(s.nextKey), uint64(end))
 	s.nextKey = end
-	if reg.HighestJobId >= s.nextID {
-		s.nextID = reg.HighestJobId + 1
-	}
 	s.out.counted = true
+}
+
+// skipIDs keeps ids that a node has seen, and lost tables gave out, from being
+// given again.
+func (s *State) skipIDs(reg *wire.Register) {
+	if reg.HighestJobId >= s.nextID && s.notGiven(model.JobKey(reg.HighestJob)) {
+		s.nextID = reg.HighestJobId + 1
+		s.out.counted = true
+	}
 }
 
 func (s *State) addUnknown(first, end model.JobKey) {

@@ -61,7 +61,7 @@ func TestTwoControllers(t *testing.T) {
 	p.direct()
 	long := p.longJob()
 	p.awaitState(long, "RUNNING")
-	l := p.startLoad(2, 50*time.Millisecond)
+	l := p.startLoad(3, 30*time.Millisecond)
 	downs := p.watchDown()
 
 	t.Log("the leader is killed")
@@ -104,7 +104,7 @@ func (p *pair) progress(l *load) {
 	p.t.Helper()
 	count := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.codes) }
 	from := count()
-	p.await("submissions under the new lead", func() bool { return count() > from+3 })
+	p.await("submissions under the new lead", func() bool { return count() > from+12 })
 }
 
 // watchDown looks at the nodes all the time; the returned function ends that
