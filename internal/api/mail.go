@@ -33,6 +33,7 @@ const (
 type mailer struct {
 	settings MailSettings
 	log      *slog.Logger
+	timeout  time.Duration
 	queue    chan mailJob
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
@@ -44,7 +45,7 @@ type mailJob struct {
 }
 
 func (m *mailer) init(settings MailSettings, log *slog.Logger) {
-	m.settings, m.log, m.warned = settings, log, map[string]bool{}
+	m.settings, m.log, m.warned, m.timeout = settings, log, map[string]bool{}, mailTimeout
 	m.queue = make(chan mailJob, mailQueue)
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
@@ -66,7 +67,7 @@ func (m *mailer) close() {
 }
 
 func (m *mailer) deliver(ctx context.Context, j mailJob) {
-	err := runProgram(ctx, m.settings.Program, j.args, j.env, mailTimeout)
+	err := runProgram(ctx, m.settings.Program, j.args, j.env, m.timeout)
 	if err == nil || ctx.Err() != nil {
 		return
 	}

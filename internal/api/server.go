@@ -134,13 +134,10 @@ func (s *Server) currentLead() (term uint64, clusterID string, away bool) {
 
 // Serve accepts connections until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener, cfg auth.ServerConfig) error {
-	mux := drpcmux.New()
-	if err := errors.Join(wire.DRPCRegisterCtld(mux, s), wire.DRPCRegisterNodeSession(mux, s)); err != nil {
+	srv, err := s.services()
+	if err != nil {
 		return err
 	}
-	srv := drpcserver.NewWithOptions(mux, drpcserver.Options{
-		Manager: drpcmanager.Options{Reader: drpcwire.ReaderOptions{MaximumBufferSize: maxMessage}},
-	})
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	defer s.conns.Wait()
@@ -156,17 +153,45 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, cfg auth.ServerConfi
 	}
 }
 
+// services are what every connection may call; each call asks who calls.
+func (s *Server) services() (*drpcserver.Server, error) {
+	mux := drpcmux.New()
+	if err := errors.Join(wire.DRPCRegisterCtld(mux, s), wire.DRPCRegisterNodeSession(mux, s)); err != nil {
+		return nil, err
+	}
+	return drpcserver.NewWithOptions(mux, drpcserver.Options{
+		Manager: drpcmanager.Options{Reader: drpcwire.ReaderOptions{MaximumBufferSize: maxMessage}},
+	}), nil
+}
+
 func (s *Server) serveOne(ctx context.Context, srv *drpcserver.Server, conn net.Conn, cfg auth.ServerConfig) {
 	ready, id, err := auth.ServerConn(ctx, conn, cfg)
 	if err != nil {
 		s.Log.Warn("connection refused", "err", err)
 		return
 	}
-	defer ready.Close()
-	_ = srv.ServeOne(withIdentity(ctx, id), ready) // how a client went away is its own affair
+	serveAs(ctx, srv, ready, id)
 }
 
-type identityKey struct{}
+// serveAs serves a peer that has proved who it is.
+func serveAs(ctx context.Context, srv *drpcserver.Server, conn net.Conn, id auth.Identity) {
+	defer conn.Close()
+	ctx = context.WithValue(withIdentity(ctx, id), connKey{}, conn)
+	_ = srv.ServeOne(ctx, conn) // how a client went away is its own affair
+}
+
+type (
+	identityKey struct{}
+	connKey     struct{}
+)
+
+// hangUp ends the connection that a call came on. It is the way to end a stream
+// whose peer no longer reads: everything else waits for what is being written.
+func hangUp(ctx context.Context) {
+	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
+		_ = conn.Close()
+	}
+}
 
 func withIdentity(ctx context.Context, id auth.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)

@@ -94,7 +94,7 @@ func (s *Server) Session(stream wire.DRPCNodeSession_SessionStream) error {
 
 // receiveRegister waits for the first message, which says who it is.
 func receiveRegister(ctx context.Context, stream wire.DRPCNodeSession_SessionStream, cancel context.CancelCauseFunc) (*wire.Register, error) {
-	timer := time.AfterFunc(registerTime, func() { _ = stream.Close() })
+	timer := time.AfterFunc(registerTime, func() { hangUp(ctx) })
 	first, err := stream.Recv()
 	if !timer.Stop() {
 		cancel(fmt.Errorf("no registration within %s", registerTime))
@@ -168,7 +168,7 @@ func (s *Server) close(ses *session) {
 
 // receive turns reports into events until the stream ends.
 func (s *Server) receive(ctx context.Context, ses *session, stream wire.DRPCNodeSession_SessionStream) error {
-	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
+	stop := context.AfterFunc(ctx, func() { hangUp(ctx) })
 	defer stop()
 	for {
 		msg, err := stream.Recv()
