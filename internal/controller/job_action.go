@@ -129,6 +129,7 @@ func (s *State) unhold(j *job, a Actor) *wire.Refusal {
 	if j.deps == nil {
 		st.Eligible = max(s.now, s.notBefore(j))
 	}
+	s.lookAtDeps(j)
 	s.wantPass()
 	return nil
 }

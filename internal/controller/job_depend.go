@@ -118,7 +118,7 @@ func (s *State) lookAtDeps(j *job) {
 	if j.deps == nil {
 		return
 	}
-	text := d.text(func(id uint32) bool { return s.arrays[id] != nil })
+	text := s.depText(d)
 	if j.st.Dependency != text {
 		s.edit(j).Dependency = text
 	}
@@ -129,6 +129,11 @@ func (s *State) lookAtDeps(j *job) {
 	}
 }
 
+// depText is a dependency as scontrol shows it.
+func (s *State) depText(d *dependency) string {
+	return d.text(func(id uint32) bool { return s.arrays[id] != nil })
+}
+
 // hopeless handles a job whose dependency can never be met.
 func (s *State) hopeless(j *job) {
 	kill := s.set.KillInvalidDepend
@@ -136,7 +141,7 @@ func (s *State) hopeless(j *job) {
 		kill = j.spec.KillOnInvalidDep
 	}
 	if kill {
-		s.edit(j).Dependency = j.deps.text(func(id uint32) bool { return s.arrays[id] != nil })
+		s.edit(j).Dependency = s.depText(j.deps)
 		s.endPending(j, wire.BaseState_CANCELLED, model.ReasonDependencyNever)
 		return
 	}

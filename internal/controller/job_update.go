@@ -131,6 +131,9 @@ func (s *State) putUpdate(u *jobUpdate) {
 	}
 	if u.deps != nil {
 		s.addDeps(j, u.deps)
+		j.st.Dependency = s.depText(u.deps)
+	}
+	if j.deps != nil && j.st.Priority != 0 { // one that is held shows them as they were given
 		s.lookAtDeps(j)
 	}
 	if waits(j.st) {
@@ -385,7 +388,10 @@ func setNumNodes(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 	if err != nil || least == 0 || most < least {
 		return errNodeCount
 	}
-	u.spec.MinNodes, u.spec.MaxNodes, u.spec.MinNodesSet, u.spoke = uint32(least), uint32(most), true, true
+	u.spec.MinNodes, u.spec.MaxNodes, u.spec.MinNodesSet, u.spoke = uint32(least), 0, true, true
+	if ranged {
+		u.spec.MaxNodes = uint32(most)
+	}
 	return nil
 }
 

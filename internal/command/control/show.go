@@ -31,8 +31,10 @@ func entities() []entity {
 		{name: "hostlistsorted", shortest: 9, local: func(s *session, id string) { s.showHostList(id, true) }},
 		{name: "hostlist", shortest: 5, local: func(s *session, id string) { s.showHostList(id, false) }},
 		{name: "jobs", shortest: 1, run: (*session).showJob},
+		{name: "jobid", shortest: 5, run: (*session).showJob},
 		{name: "nodes", shortest: 1, run: (*session).showNode},
-		{name: "partitions", shortest: 3, run: (*session).showPartition},
+		{name: "partitions", shortest: 2, run: (*session).showPartition},
+		{name: "partitionname", shortest: 13, run: (*session).showPartition},
 		{name: "steps", shortest: 1, run: (*session).showStep},
 	}
 }
@@ -76,6 +78,9 @@ func (s *session) showLocal(words []string) bool {
 	}
 	if e.local == nil {
 		return false
+	}
+	if len(words) > 1 && id == "" && e.name == "hostnames" {
+		return true // an empty list has no names
 	}
 	e.local(s, id)
 	return true

@@ -13,6 +13,7 @@ type change struct {
 	entity string // job node partition step
 	target string
 	fields []*wire.FieldUpdate
+	typed  []string // their keys as typed
 }
 
 // What may be changed, by the names that scontrol prints and reads. Abbreviated
@@ -88,12 +89,21 @@ func (c *change) take(pairs []*wire.FieldUpdate, known []string) (*change, []str
 	for _, f := range pairs {
 		name := fullName(f.Key, known)
 		if name == "" {
-			return nil, []string{"Update of this parameter is not supported: " + f.Key + f.Op + f.Value, "Request aborted"}
+			line := "Update of this parameter is not supported: " + f.Key + f.Op + f.Value
+			if c.entity == "partition" {
+				const error = "scontrol: error: "
+				return nil, []string{error + line + "\n", error + "Request aborted", "slurm_update error: No error"}
+			}
+			return nil, []string{line, "Request aborted"}
 		}
+		c.typed = append(c.typed, f.Key)
 		f.Key = name
 		c.fields = append(c.fields, f)
 	}
 	if len(c.fields) == 0 {
+		if c.entity == "partition" {
+			return nil, []string{"scontrol: error: No changes specified"}
+		}
 		return nil, []string{"No changes specified"}
 	}
 	return c, nil
@@ -151,6 +161,9 @@ func (s *session) update(ctx context.Context, words []string) {
 		}
 		return
 	}
+	if !s.check(c) {
+		return
+	}
 	var reply *wire.UpdateReply
 	req := &wire.UpdateRequest{RequestId: client.RequestID(), Entity: c.entity, Target: c.target, Fields: c.fields}
 	err := s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
@@ -180,12 +193,14 @@ func (s *session) updated(c *change, reply *wire.UpdateReply) {
 	for _, m := range reply.Messages {
 		s.p.Raw("%s", m)
 	}
+	said := false
 	for _, o := range reply.Jobs {
 		if o.Refusal.GetCode() != 0 {
 			s.fail("%s for job %s", o.Refusal.Message, o.Id)
+			said = true
 		}
 	}
-	if reply.Refusal.GetCode() == 0 {
+	if said || reply.Refusal.GetCode() == 0 {
 		return
 	}
 	if c.entity == "job" {
