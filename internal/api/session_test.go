@@ -132,7 +132,7 @@ func TestFullOutboxEndsTheSession(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	registered(t, w.node(nodeIdentity("n1"), "n1"))
 	number := w.srv.sessions.of("n1").number
-	for range outboxSize + 2 { // two are on their way
+	for range 2 * outboxSize { // a few are on their way
 		w.srv.Send("n1", number, &wire.NodeOrder{Body: &wire.NodeOrder_Ping{Ping: true}})
 	}
 	assert.Equal(t, number, event[*controller.NodeGone](w).Session)
