@@ -188,8 +188,10 @@ func TestAServerThatIsNotYetReaped(t *testing.T) {
 	reaped := make(chan struct{})
 	go func() {
 		defer close(reaped)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
 		for strings.Count(string(must(os.ReadFile(s.logPath))), "already exists") == before {
-			time.Sleep(10 * time.Millisecond)
+			<-tick.C
 		}
 		_ = dead.Wait()
 	}()
