@@ -58,7 +58,7 @@ const blanks = " \t\v\f\r"
 
 func blank(c byte) bool { return bytes.IndexByte([]byte(blanks), c) >= 0 }
 
-// split cuts a directive into words. An empty word ('' too) ends the line.
+// split cuts a directive into words. An empty word (” too) ends the line.
 func split(number int, text []byte) ([]string, error) {
 	text = bytes.TrimLeft(text, blanks)
 	var words []string

@@ -149,7 +149,7 @@ type slow struct{ auth.Prover }
 
 func (s slow) Prove(ctx context.Context, binding []byte) ([]byte, error) {
 	token, err := s.Prover.Prove(ctx, binding)
-	time.Sleep(2100 * time.Millisecond) // nothing but time makes it expire
+	<-time.After(2100 * time.Millisecond) // nothing but time makes it expire
 	return token, err
 }
 

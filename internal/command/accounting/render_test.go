@@ -184,10 +184,7 @@ func TestLists(t *testing.T) {
 	assert.Equal(t, []string{"JobID", "State", "JobID", "State", "ExitCode"}, names(parsed(t, "-o", "jobid,state", "-b").Table))
 	assert.Equal(t, []string{"JobID", "JobID", "TRESUsageInMaxNode"}, names(parsed(t, "-o", "jobi,job,,tresusageinmaxn,").Table))
 	assert.Len(t, names(parsed(t, "-l").Table), 54)
-	var all []string
-	for _, line := range strings.Fields(string(HelpFormat())) {
-		all = append(all, line)
-	}
+	all := strings.Fields(string(HelpFormat()))
 	assert.Equal(t, all, names(parsed(t, "-o", strings.Join(all, ",")+",").Table), "the list of all names is a format")
 }
 

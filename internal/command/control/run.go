@@ -45,14 +45,13 @@ var options = append([]flags.Flag{
 
 // session is one run of scontrol, with the settings that its own commands change.
 type session struct {
-	p       *command.Program
-	c       *client.Client
-	style   Style
-	all     bool
-	code    int
-	done    bool
-	names   *users.Resolver
-	replied bool // help was shown
+	p     *command.Program
+	c     *client.Client
+	style Style
+	all   bool
+	code  int
+	done  bool
+	names *users.Resolver
 }
 
 // Run is the whole of scontrol.

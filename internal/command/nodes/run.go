@@ -77,7 +77,6 @@ type query struct {
 	formatText, formatNames        string
 	formatGiven                    bool
 	sortText, partitions, clusters string
-	nodes                          string
 	iterate                        int
 	table                          *Table
 }
