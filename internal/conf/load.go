@@ -9,6 +9,7 @@ import (
 	"hash"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // DefaultPath is where slurm.conf is looked for, CopyPath where a node without
@@ -98,6 +99,15 @@ func hashLines(sum hash.Hash, name string, lines []line) {
 	for _, l := range lines {
 		fmt.Fprintf(sum, "%s\n", l.text)
 	}
+}
+
+// Text is a parameter's value as it stands in slurm.conf; empty when it does not.
+func (c *Config) Text(name string) string {
+	given := c.raw.params[strings.ToLower(name)]
+	if len(given) == 0 {
+		return ""
+	}
+	return given[len(given)-1].value
 }
 
 // ExpandPrograms gives the files that Prolog and the like name: absolute paths as

@@ -21,7 +21,7 @@ import (
 	"muster/internal/wire"
 )
 
-func conf(t *testing.T, text string) (dir string, getenv func(string) string) {
+func confFile(t *testing.T, text string) (dir string, getenv func(string) string) {
 	dir = t.TempDir()
 	path := filepath.Join(dir, "slurm.conf")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
@@ -34,7 +34,7 @@ func conf(t *testing.T, text string) (dir string, getenv func(string) string) {
 }
 
 func TestReadConf(t *testing.T) {
-	dir, getenv := conf(t, `# a comment
+	dir, getenv := confFile(t, `# a comment
 ClusterName=c1 # another
 slurmctldHOST=head(10.0.0.1)
 SlurmctldHost=spare
@@ -49,7 +49,7 @@ auth/slurm
 	c, err := ReadConf(getenv)
 	require.NoError(t, err)
 	assert.Equal(t, "c1", c.Cluster)
-	assert.Equal(t, []Host{{"head", "10.0.0.1"}, {"spare", "spare"}}, c.Controllers)
+	assert.Equal(t, []Host{{Name: "head", Addr: "10.0.0.1"}, {Name: "spare", Addr: "spare"}}, c.Controllers)
 	assert.Equal(t, "7002", c.Port)
 	assert.Equal(t, "socket=/run/x.sock,ttl=5", c.AuthInfo)
 	assert.Equal(t, "auth/slurm", c.AuthType)
@@ -59,9 +59,9 @@ auth/slurm
 }
 
 func TestIncludeOfItselfEnds(t *testing.T) {
-	_, getenv := conf(t, "SlurmctldHost=x\nInclude slurm.conf\n")
+	_, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=x\nInclude slurm.conf\n")
 	_, err := ReadConf(getenv)
-	assert.ErrorContains(t, err, "nested too deeply")
+	assert.ErrorContains(t, err, "included more than")
 }
 
 type server struct {
@@ -106,7 +106,7 @@ func submit(c *Client) (reply *wire.SubmitReply, err error) {
 }
 
 func TestCallsAgainWhenAsked(t *testing.T) {
-	dir, getenv := conf(t, "SlurmctldHost=127.0.0.1\n")
+	dir, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=127.0.0.1\n")
 	var calls atomic.Int32
 	serve(t, dir, &server{submit: func() (*wire.SubmitReply, error) {
 		if calls.Add(1) < 3 {
@@ -124,7 +124,7 @@ func TestCallsAgainWhenAsked(t *testing.T) {
 }
 
 func TestOtherErrorsAreNotRepeated(t *testing.T) {
-	dir, getenv := conf(t, "SlurmctldHost=127.0.0.1\n")
+	dir, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=127.0.0.1\n")
 	var calls atomic.Int32
 	serve(t, dir, &server{submit: func() (*wire.SubmitReply, error) {
 		calls.Add(1)
@@ -139,7 +139,7 @@ func TestOtherErrorsAreNotRepeated(t *testing.T) {
 }
 
 func TestNobodyAnswers(t *testing.T) {
-	dir, getenv := conf(t, "SlurmctldHost=127.0.0.1\nMessageTimeout=1\n")
+	dir, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=127.0.0.1\nMessageTimeout=1\n")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ctld.sock"), nil, 0o600))
 	c, err := New(getenv)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 func TestSilentController(t *testing.T) {
-	dir, getenv := conf(t, "SlurmctldHost=127.0.0.1\nMessageTimeout=1\n")
+	dir, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=127.0.0.1\nMessageTimeout=1\n")
 	stop := make(chan struct{})
 	serve(t, dir, &server{submit: func() (*wire.SubmitReply, error) { <-stop; return nil, errors.New("too late") }})
 	defer close(stop)
@@ -161,7 +161,7 @@ func TestSilentController(t *testing.T) {
 }
 
 func TestLostConnectionIsRepeated(t *testing.T) {
-	dir, getenv := conf(t, "SlurmctldHost=127.0.0.1\n")
+	dir, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=127.0.0.1\n")
 	var calls atomic.Int32
 	c, err := New(getenv)
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestLostConnectionIsRepeated(t *testing.T) {
 }
 
 func TestRefusedProof(t *testing.T) {
-	dir, getenv := conf(t, "SlurmctldHost=127.0.0.1\nMessageTimeout=2\n")
+	dir, getenv := confFile(t, "ClusterName=c\nSlurmctldHost=127.0.0.1\nMessageTimeout=2\n")
 	listener, err := net.Listen("unix", filepath.Join(dir, "ctld.sock"))
 	require.NoError(t, err)
 	defer listener.Close()
