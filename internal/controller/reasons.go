@@ -69,7 +69,11 @@ func (r *reasons) of(j *JobView, now int64) *wire.Derived {
 	}
 	if r != nil {
 		if why, ok := r.by[j.State.Key]; ok {
-			return &wire.Derived{Reason: why.Code, Missing: why.Missing, SchedNodes: why.Nodes, Since: r.since[j.State.Key]}
+			code := why.Code
+			if why.Nodes != "" {
+				code += ", UnavailableNodes:" + why.Nodes
+			}
+			return &wire.Derived{Reason: code, Missing: why.Missing, Since: r.since[j.State.Key]}
 		}
 	}
 	return &wire.Derived{Reason: model.ReasonNone, Since: j.State.Submit}

@@ -300,7 +300,7 @@ func (q *Query) window(p *command.Program, now time.Time) (int, bool) {
 			p.Raw("%v", err)
 			return command.ExitError, false
 		}
-		r.Start, r.StartSet = t.Unix(), true
+		r.Start = t.Unix()
 	case jobs:
 		r.Start = 0
 	case states:
@@ -309,6 +309,7 @@ func (q *Query) window(p *command.Program, now time.Time) (int, bool) {
 		y, m, d := now.Date()
 		r.Start = time.Date(y, m, d, 0, 0, 0, 0, now.Location()).Unix()
 	}
+	r.StartSet = r.Start != 0
 	r.End = now.Unix()
 	switch {
 	case q.endText != "":
@@ -318,7 +319,7 @@ func (q *Query) window(p *command.Program, now time.Time) (int, bool) {
 			return command.ExitError, false
 		}
 		r.End, r.EndSet = t.Unix(), true
-	case states && r.StartSet:
+	case states && q.startText != "":
 		r.End = r.Start
 	}
 	if r.End < r.Start {

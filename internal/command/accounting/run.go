@@ -132,8 +132,8 @@ func history(ctx context.Context, c *client.Client, req *wire.HistoryRequest, ou
 	return refusal, err
 }
 
-// remainders puts what is left of an array after those of its tasks that have
-// started, where sacct shows it.
+// remainders puts what is left of an array, which may be its last task and has
+// the oldest key, after those of its tasks that have started, where sacct shows it.
 type remainders struct {
 	show func([]*wire.RunRecord) error
 	held *wire.RunRecord
@@ -146,7 +146,7 @@ func (o *remainders) take(runs []*wire.RunRecord) error {
 			out = append(out, o.held)
 			o.held = nil
 		}
-		if s := run.State; o.held == nil && s.GetArrayJobId() != 0 && !s.IsArrayTask {
+		if s := run.State; o.held == nil && s.GetArrayJobId() != 0 && s.JobId == s.ArrayJobId {
 			o.held = run
 			continue
 		}

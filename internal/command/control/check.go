@@ -9,9 +9,50 @@ import (
 	"muster/internal/slurmtime"
 )
 
+// nodeStates are those that may be asked for; three letters are enough.
+var nodeStates = []string{"NORESP", "CANCEL_REBOOT", "DOWN", "DRAIN", "FAIL", "FUTURE", "RESUME", "POWER_DOWN", "POWER_UP",
+	"UNDRAIN", "ALLOCATED", "IDLE", "MIXED", "UNKNOWN"}
+
+// checkNode refuses states that no node has, and completes those that were
+// abbreviated.
+func (s *session) checkNode(c *change) bool {
+	reason := false
+	for _, f := range c.fields {
+		reason = reason || f.Key == "Reason" && f.Value != ""
+	}
+	for i, f := range c.fields {
+		if f.Key != "State" {
+			continue
+		}
+		name := fullName(f.Value, nodeStates)
+		switch name {
+		case "":
+			s.fail("Invalid input: %s=%s", c.typed[i], f.Value)
+			s.fail("Request aborted")
+			s.fail("Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN")
+			s.fail("Not all states are valid given a node's prior state")
+			return false
+		case "DOWN", "DRAIN", "FAIL":
+			if !reason {
+				s.fail("You must specify a reason when DOWNING or DRAINING a node. Request denied")
+				return false
+			}
+		case "POWER_DOWN", "POWER_UP", "CANCEL_REBOOT":
+			s.p.Error("not supported yet: State=%s", name)
+			return false
+		}
+		f.Value = name
+	}
+	return true
+}
+
 // check refuses values that no controller could take, in the words of scontrol
 // itself. It returns false when the request is not to be sent.
 func (s *session) check(c *change) bool {
+	if c.entity == "node" && !s.checkNode(c) {
+		s.code = 1
+		return false
+	}
 	for i, f := range c.fields {
 		var ok bool
 		switch c.entity {
@@ -124,7 +165,9 @@ func (s *session) number(value, what string) bool {
 	return true
 }
 
-func isYesNo(value string) bool { return strings.EqualFold(value, "YES") || strings.EqualFold(value, "NO") }
+func isYesNo(value string) bool {
+	return strings.EqualFold(value, "YES") || strings.EqualFold(value, "NO")
+}
 
 // isCount is true for a number and for the words that stand for none.
 func isCount(value string) bool {
