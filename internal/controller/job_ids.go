@@ -11,27 +11,38 @@ func (s *State) takeKey() model.JobKey {
 }
 
 // takeID gives out a job id: the next one that nothing live carries, from
-// FirstJobId again after MaxJobId.
+// FirstJobId again after MaxJobId. When all of these are in use, submissions are
+// refused; what needs an id all the same (a task of an array that starts) gets
+// one beyond.
 func (s *State) takeID() uint32 {
-	id := s.freeID()
-	s.nextID = id + 1
+	id, ok := s.freeID()
 	s.out.counted = true
+	if ok {
+		s.nextID = id + 1
+		return id
+	}
+	for id = max(s.set.MaxJobID, s.set.FirstJobID+1); !s.unused(id); {
+		id++
+	}
 	return id
 }
 
-// freeID is the id that takeID would give.
-func (s *State) freeID() uint32 {
+// freeID is the id that takeID would give, false when all are in use.
+func (s *State) freeID() (uint32, bool) {
 	id := s.nextID
-	for {
+	for tried := uint32(0); tried == 0 || tried < s.set.MaxJobID-min(s.set.FirstJobID, s.set.MaxJobID); tried++ {
 		if id < s.set.FirstJobID || id >= s.set.MaxJobID {
 			id = s.set.FirstJobID
 		}
-		if s.byID[id] == nil && s.arrays[id] == nil {
-			return id
+		if s.unused(id) {
+			return id, true
 		}
 		id++
 	}
+	return 0, false
 }
+
+func (s *State) unused(id uint32) bool { return s.byID[id] == nil && s.arrays[id] == nil }
 
 // enter puts a new record into the tables of the state.
 func (s *State) enter(j *job) {

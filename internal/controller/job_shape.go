@@ -169,7 +169,8 @@ func (s *State) testOnly(n *newJob, reply *wire.SubmitReply) {
 		}
 		return
 	}
-	reply.Start, reply.Cpus, reply.Partition, reply.JobId = at, start.NumCPUs, start.Partition, s.freeID()
+	reply.Start, reply.Cpus, reply.Partition = at, start.NumCPUs, start.Partition
+	reply.JobId, _ = s.freeID()
 	var names []string
 	for _, a := range start.Alloc {
 		names = append(names, a.Node)

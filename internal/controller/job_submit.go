@@ -28,6 +28,10 @@ func (s *State) submit(ev *Submit) *wire.SubmitReply {
 		s.testOnly(n, reply)
 		return reply
 	}
+	if _, ok := s.freeID(); !ok {
+		reply.Refusal = errFull
+		return reply
+	}
 	j := s.admit(n, ev.Contents)
 	reply.JobId, reply.Key = j.st.JobId, j.st.Key
 	s.stats.Submitted++
@@ -271,7 +275,7 @@ func (s *State) checkDependency(n *newJob) *wire.Refusal {
 	if !ok {
 		return errDependency
 	}
-	own := s.freeID()
+	own, _ := s.freeID()
 	if slices.ContainsFunc(d.conds, func(c cond) bool { return c.job == own }) {
 		return errDependency // on itself
 	}
