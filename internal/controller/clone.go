@@ -88,6 +88,7 @@ func cloneJobSpec(m *wire.JobSpec) *wire.JobSpec {
 		Wckey:               m.Wckey,
 		Reservation:         m.Reservation,
 		Comment:             m.Comment,
+		CommentSet:          m.CommentSet,
 		AdminComment:        m.AdminComment,
 		SystemComment:       m.SystemComment,
 		Extra:               m.Extra,

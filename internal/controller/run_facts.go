@@ -144,6 +144,10 @@ func (s *State) troubles(j *job, n *node, f *wire.RunFact, began bool) {
 		s.drain(n, reasonProlog)
 		how := requeueHow{as: wire.BaseState_NODE_FAIL, fresh: true, reason: model.ReasonLaunchFailedRequeue}
 		how.hold, how.byUser = !s.set.NoHoldOnPrologFail, true
+		s.edit(j).LaunchFailures++
+		if most := s.set.MaxBatchRequeue; !how.hold && most > 0 && j.st.LaunchFailures > most {
+			how.hold, how.byUser, how.reason = true, false, model.ReasonHoldMaxRequeue
+		}
 		s.requeueRun(j, how)
 	case f.PrologFailed:
 		s.drain(n, reasonProlog)

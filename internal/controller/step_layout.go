@@ -41,8 +41,12 @@ func (s *State) layStep(j *job, req *wire.StepRequest) (*stepLayout, *wire.Refus
 		return nil, r
 	}
 	full := s.rooms(j, req, allowed, true)
+	if stepGresShort(full, req) {
+		return &stepLayout{}, errGres
+	}
 	if !fits(full, want, tasks, cpt, req) {
-		return nil, errNodeConfig
+		messages, r := whyNot(full, want, tasks, cpt, req)
+		return &stepLayout{messages: messages}, r
 	}
 	free := s.rooms(j, req, allowed, false)
 	if !exact && !req.Overlap {
@@ -263,36 +267,36 @@ func pickRooms(rooms []room, nodes int, tasks, cpt uint32, req *wire.StepRequest
 	return nil
 }
 
-// spread settles how many tasks go to each node: one to each, then by
-// distribution, filling or in turns.
+// spread settles how many tasks go to each node: they are dealt out in turns as
+// far as the nodes have CPUs, whatever the distribution; what is beyond that
+// (--overcommit) in turns as well.
 func spread(rooms []room, tasks, cpt uint32, req *wire.StepRequest) {
-	left := tasks
-	give := func(i int, n uint32) {
-		n = min(n, left, rooms[i].capacity(cpt, req)-rooms[i].count)
-		rooms[i].count += n
-		left -= n
-	}
-	for i := range rooms {
-		give(i, 1)
-	}
-	if req.Overcommit {
-		for left > 0 {
-			for i := range rooms {
-				give(i, 1)
+	left := deal(rooms, tasks, func(rm *room) uint32 {
+		n := rm.capacity(cpt, req)
+		if req.Overcommit {
+			n = min(n, max(rm.cpus/cpt, 1))
+		}
+		return n
+	})
+	deal(rooms, left, func(rm *room) uint32 { return rm.capacity(cpt, req) })
+}
+
+// deal gives each room a task in turns, up to its limit; it returns how many
+// are left.
+func deal(rooms []room, tasks uint32, limit func(*room) uint32) uint32 {
+	for tasks > 0 {
+		before := tasks
+		for i := range rooms {
+			if tasks > 0 && rooms[i].count < limit(&rooms[i]) {
+				rooms[i].count++
+				tasks--
 			}
 		}
-	}
-	if cyclic(req, tasks, len(rooms)) {
-		for left > 0 {
-			for i := range rooms {
-				give(i, 1)
-			}
+		if tasks == before {
+			break
 		}
-		return
 	}
-	for i := range rooms {
-		give(i, left)
-	}
+	return tasks
 }
 
 // cyclic tells whether tasks are dealt in turns: when asked for, or by default

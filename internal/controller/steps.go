@@ -26,7 +26,11 @@ func (s *State) createStep(ev *CreateStep) *StepGrant {
 	}
 	lay, r := s.layStep(j, req)
 	if r != nil {
-		return refuse(r)
+		grant := refuse(r)
+		if lay != nil {
+			grant.Reply.Messages = lay.messages
+		}
+		return grant
 	}
 	if lay == nil {
 		return &StepGrant{Reply: &wire.StepReply{Busy: true}}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"muster/internal/auth"
+	"muster/internal/multiprog"
 	"muster/internal/node/jobenv"
 	"muster/internal/node/journal"
 	"muster/internal/node/steplink"
@@ -91,12 +92,6 @@ func (n *Node) admit(ctx context.Context, launch *wire.StepLaunch) (*wire.StepCr
 	if launch.Pty {
 		return nil, nil, errors.New("not supported yet: --pty")
 	}
-	if launch.MultiProg {
-		return nil, nil, errors.New("not supported yet: --multi-prog")
-	}
-	if launch.Mpi != "" && launch.Mpi != "none" {
-		return nil, nil, fmt.Errorf("not supported yet: --mpi=%s", launch.Mpi)
-	}
 	if !launch.Reattach && len(launch.Argv) == 0 {
 		return nil, nil, errors.New("no program to run")
 	}
@@ -112,6 +107,19 @@ func here(cred *wire.StepCredential, node string) *wire.StepNode2 {
 	return nil
 }
 
+// programs tells what each task runs: all the same, or as a file says
+// (--multi-prog).
+func programs(cred *wire.StepCredential, launch *wire.StepLaunch) (func(rank uint32) []string, error) {
+	if !launch.MultiProg {
+		return func(uint32) []string { return launch.Argv }, nil
+	}
+	words, err := multiprog.Parse(launch.Argv[0], launch.MultiProgConf, int(cred.NumTasks), launch.Argv[1:])
+	if err != nil {
+		return nil, err
+	}
+	return func(rank uint32) []string { return words[rank] }, nil
+}
+
 // startTasks starts the shepherd of a step, and waits until its tasks run.
 func (r *run) startTasks(cred *wire.StepCredential, launch *wire.StepLaunch) (*stepHandle, error) {
 	if err := r.runProlog(); err != nil {
@@ -121,8 +129,12 @@ func (r *run) startTasks(cred *wire.StepCredential, launch *wire.StepLaunch) (*s
 	if err != nil {
 		return nil, err
 	}
+	words, err := programs(cred, launch)
+	if err != nil {
+		return nil, err
+	}
 	local := here(cred, r.node.cfg.Name)
-	spec.Env = r.marked(jobenv.Step(r.order, cred, local, launch.Environment, r.node.site()), spec.Name)
+	spec.Env = r.marked(jobenv.Step(r.order, cred, local, launch, r.node.site()), spec.Name)
 	spec.WorkDir, spec.Umask, spec.Limits = launch.WorkDir, launch.Umask, limits(launch.Rlimits)
 	spec.Append = r.append(launch.OpenMode)
 	spec.Relay = true
@@ -139,8 +151,8 @@ func (r *run) startTasks(cred *wire.StepCredential, launch *wire.StepLaunch) (*s
 		values.Rank = rank
 		expand := func(path string) string { return absolute(launch.WorkDir, pattern.Expand(path, values)) }
 		task := steplink.Task{
-			Rank: rank, Local: uint32(i), Argv: launch.Argv, Env: jobenv.Task(rank, uint32(i)),
-			Stdin: expand(launch.StdIn), Stdout: expand(launch.StdOut), Stderr: expand(launch.StdErr),
+			Rank: rank, Local: uint32(i), Argv: words(rank), Env: jobenv.Task(rank, uint32(i)),
+			Stdin: expand(launch.StdIn), Stdout: expand(launch.StdOut), Stderr: expand(launch.StdErr), StderrRelayed: launch.StderrRelayed,
 		}
 		if launch.StdinNone {
 			task.Stdin = "/dev/null"

@@ -716,6 +716,7 @@ type JobSpec struct {
 	ThreadSpec    bool   `protobuf:"varint,117,opt,name=thread_spec,json=threadSpec" json:"thread_spec,omitempty"`
 	PropagateSet  bool   `protobuf:"varint,118,opt,name=propagate_set,json=propagateSet" json:"propagate_set,omitempty"`
 	Propagate     string `protobuf:"bytes,119,opt,name=propagate" json:"propagate,omitempty"`
+	CommentSet    bool   `protobuf:"varint,120,opt,name=comment_set,json=commentSet" json:"comment_set,omitempty"` // it was given, if only as an empty one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1581,6 +1582,13 @@ func (x *JobSpec) GetPropagate() string {
 		return x.Propagate
 	}
 	return ""
+}
+
+func (x *JobSpec) GetCommentSet() bool {
+	if x != nil {
+		return x.CommentSet
+	}
+	return false
 }
 
 // Contents (scripts, environments) are kept once per owner and hash.
@@ -3091,7 +3099,7 @@ const file_job_proto_rawDesc = "" +
 	"\vGresRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\x04R\x05count\"\x86\x1e\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\"\xa7\x1e\n" +
 	"\aJobSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\rR\x03uid\x12\x10\n" +
@@ -3238,7 +3246,9 @@ const file_job_proto_rawDesc = "" +
 	"\vthread_spec\x18u \x01(\bR\n" +
 	"threadSpec\x12#\n" +
 	"\rpropagate_set\x18v \x01(\bR\fpropagateSet\x12\x1c\n" +
-	"\tpropagate\x18w \x01(\tR\tpropagate\"4\n" +
+	"\tpropagate\x18w \x01(\tR\tpropagate\x12\x1f\n" +
+	"\vcomment_set\x18x \x01(\bR\n" +
+	"commentSet\"4\n" +
 	"\n" +
 	"ContentRef\x12\x12\n" +
 	"\x04hash\x18\x01 \x01(\fR\x04hash\x12\x12\n" +

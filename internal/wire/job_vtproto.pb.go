@@ -155,6 +155,7 @@ func (m *JobSpec) CloneVT() *JobSpec {
 	r.ThreadSpec = m.ThreadSpec
 	r.PropagateSet = m.PropagateSet
 	r.Propagate = m.Propagate
+	r.CommentSet = m.CommentSet
 	if rhs := m.Gids; rhs != nil {
 		tmpContainer := make([]uint32, len(rhs))
 		copy(tmpContainer, rhs)
@@ -657,6 +658,18 @@ func (m *JobSpec) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.CommentSet {
+		i--
+		if m.CommentSet {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x7
+		i--
+		dAtA[i] = 0xc0
 	}
 	if len(m.Propagate) > 0 {
 		i -= len(m.Propagate)
@@ -3595,6 +3608,9 @@ func (m *JobSpec) SizeVT() (n int) {
 	l = len(m.Propagate)
 	if l > 0 {
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.CommentSet {
+		n += 3
 	}
 	n += len(m.unknownFields)
 	return n
@@ -7459,6 +7475,26 @@ func (m *JobSpec) UnmarshalVT(dAtA []byte) error {
 			}
 			m.Propagate = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 120:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field CommentSet", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.CommentSet = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -2222,6 +2222,8 @@ type StepLaunch struct {
 	Rows          uint32                 `protobuf:"varint,28,opt,name=rows" json:"rows,omitempty"`
 	Cols          uint32                 `protobuf:"varint,29,opt,name=cols" json:"cols,omitempty"`
 	CpuBind       string                 `protobuf:"bytes,30,opt,name=cpu_bind,json=cpuBind" json:"cpu_bind,omitempty"`
+	PreserveEnv   bool                   `protobuf:"varint,31,opt,name=preserve_env,json=preserveEnv" json:"preserve_env,omitempty"`       // -E: SLURM_NNODES, SLURM_NTASKS stay as srun found them
+	StderrRelayed bool                   `protobuf:"varint,32,opt,name=stderr_relayed,json=stderrRelayed" json:"stderr_relayed,omitempty"` // standard error comes to srun though std_out names a file
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2464,6 +2466,20 @@ func (x *StepLaunch) GetCpuBind() string {
 		return x.CpuBind
 	}
 	return ""
+}
+
+func (x *StepLaunch) GetPreserveEnv() bool {
+	if x != nil {
+		return x.PreserveEnv
+	}
+	return false
+}
+
+func (x *StepLaunch) GetStderrRelayed() bool {
+	if x != nil {
+		return x.StderrRelayed
+	}
+	return false
 }
 
 type StepFrame struct {
@@ -3289,7 +3305,7 @@ const file_node_proto_rawDesc = "" +
 	"\tStepNode2\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12'\n" +
 	"\x05alloc\x18\x02 \x01(\v2\x11.muster.NodeAllocR\x05alloc\x12\x14\n" +
-	"\x05ranks\x18\x03 \x03(\rR\x05ranks\"\xfd\x06\n" +
+	"\x05ranks\x18\x03 \x03(\rR\x05ranks\"\xc7\a\n" +
 	"\n" +
 	"StepLaunch\x12.\n" +
 	"\n" +
@@ -3331,7 +3347,9 @@ const file_node_proto_rawDesc = "" +
 	"\x03pty\x18\x1b \x01(\bR\x03pty\x12\x12\n" +
 	"\x04rows\x18\x1c \x01(\rR\x04rows\x12\x12\n" +
 	"\x04cols\x18\x1d \x01(\rR\x04cols\x12\x19\n" +
-	"\bcpu_bind\x18\x1e \x01(\tR\acpuBind\"u\n" +
+	"\bcpu_bind\x18\x1e \x01(\tR\acpuBind\x12!\n" +
+	"\fpreserve_env\x18\x1f \x01(\bR\vpreserveEnv\x12%\n" +
+	"\x0estderr_relayed\x18  \x01(\bR\rstderrRelayed\"u\n" +
 	"\tStepFrame\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\rR\x06stream\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\rR\x04task\x12\x16\n" +

@@ -735,6 +735,8 @@ func (m *StepLaunch) CloneVT() *StepLaunch {
 	r.Rows = m.Rows
 	r.Cols = m.Cols
 	r.CpuBind = m.CpuBind
+	r.PreserveEnv = m.PreserveEnv
+	r.StderrRelayed = m.StderrRelayed
 	if rhs := m.Argv; rhs != nil {
 		tmpContainer := make([]string, len(rhs))
 		copy(tmpContainer, rhs)
@@ -3119,6 +3121,30 @@ func (m *StepLaunch) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.StderrRelayed {
+		i--
+		if m.StderrRelayed {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0x80
+	}
+	if m.PreserveEnv {
+		i--
+		if m.PreserveEnv {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xf8
+	}
 	if len(m.CpuBind) > 0 {
 		i -= len(m.CpuBind)
 		copy(dAtA[i:], m.CpuBind)
@@ -5017,6 +5043,12 @@ func (m *StepLaunch) SizeVT() (n int) {
 	l = len(m.CpuBind)
 	if l > 0 {
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.PreserveEnv {
+		n += 3
+	}
+	if m.StderrRelayed {
+		n += 3
 	}
 	n += len(m.unknownFields)
 	return n
@@ -11283,6 +11315,46 @@ func (m *StepLaunch) UnmarshalVT(dAtA []byte) error {
 			}
 			m.CpuBind = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 31:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PreserveEnv", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.PreserveEnv = bool(v != 0)
+		case 32:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field StderrRelayed", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.StderrRelayed = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

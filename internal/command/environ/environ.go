@@ -12,7 +12,7 @@ import (
 //
 // Without --export, and with ALL, that is everything. A list gives the named
 // ones and sets others; every SLURM_ variable goes along all the same. NONE
-// gives only those and asks for a login's, NIL only those.
+// gives only those. Lists and NONE ask for a login's beside, NIL does not.
 func Export(environ []string, export string, given bool, file []byte) (env *Variables, login bool) {
 	vars := New()
 	all := !given
@@ -26,6 +26,7 @@ func Export(environ []string, export string, given bool, file []byte) (env *Vari
 			login = true
 		case strings.EqualFold(word, "NIL"):
 		default:
+			login = true
 			words = append(words, word)
 		}
 	}

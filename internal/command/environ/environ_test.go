@@ -18,10 +18,10 @@ func TestExport(t *testing.T) {
 	}{
 		{"", false, "", environ, false},
 		{"ALL", true, "", environ, false},
-		{"all,C=3,A=2", true, "", []string{"A=2", environ[1], environ[2], environ[3], "HOME=/h", environ[5], "C=3"}, false},
+		{"all,C=3,A=2", true, "", []string{"A=2", environ[1], environ[2], environ[3], "HOME=/h", environ[5], "C=3"}, true},
 		{"NONE", true, "", []string{"SLURM_JOB_ID=3"}, true},
 		{"nil", true, "", []string{"SLURM_JOB_ID=3"}, false},
-		{"A,C=x=y,NOSUCH", true, "", []string{"A=1", "SLURM_JOB_ID=3", "C=x=y"}, false},
+		{"A,C=x=y,NOSUCH", true, "", []string{"A=1", "SLURM_JOB_ID=3", "C=x=y"}, true},
 		{"NIL", true, "X=1\x00Y=a\nb\x00junk\x00", []string{"SLURM_JOB_ID=3", "X=1", "Y=a\nb"}, false},
 	} {
 		env, login := Export(environ, c.export, c.given, []byte(c.file))

@@ -40,6 +40,9 @@ func (o *Options) Finish() error {
 		o.say(Info, "Warning: can't run %d processes on %d nodes, setting nnodes to %d", s.NumTasks, s.MinNodes, s.NumTasks)
 		s.MinNodes, s.MaxNodes = s.NumTasks, s.NumTasks
 	}
+	if o.Program == Srun {
+		o.honourPerNode()
+	}
 	if s.MinNodesSet && s.MinNodes == 0 {
 		// The controller has Slurm's words for it.
 		s.MaxNodes = 0
@@ -58,6 +61,18 @@ func compressed(list string) string {
 		return list
 	}
 	return hostlist.CompressSorted(names)
+}
+
+// honourPerNode drops a number of tasks a node that contradicts the step's
+// tasks and nodes.
+func (o *Options) honourPerNode() {
+	s := o.Spec
+	if o.Given("ntasks-per-node") != FromCommandLine || s.NumTasks == 0 || s.MinNodes == 0 || s.NtasksPerNode*s.MinNodes == s.NumTasks {
+		return
+	}
+	o.say(Info, "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested tasks %d with the number of requested nodes %d. Ignoring --ntasks-per-node.",
+		s.NtasksPerNode, s.NumTasks, s.MinNodes)
+	s.NtasksPerNode = 0
 }
 
 // preferCommandLine drops what srun took from the job's variables where the
@@ -85,12 +100,12 @@ func (o *Options) preferCommandLine() {
 // WorkDir returns the working folder: --chdir, else where the program runs.
 func (o *Options) WorkDir(cwd string) string {
 	switch {
-	case o.Chdir == "":
+	case o.Given("chdir") == FromNowhere:
 		return cwd
 	case filepath.IsAbs(o.Chdir):
 		return o.Chdir
 	}
-	return filepath.Join(cwd, o.Chdir)
+	return cwd + "/" + o.Chdir // not cleaned: it is shown as it was given
 }
 
 // Usage writes the short reminder of --usage.

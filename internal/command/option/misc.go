@@ -141,6 +141,47 @@ func acctgFreq(o *Options, _ *Entry, value string) error {
 	return nil
 }
 
+// cpuFreq reads `1200000`, `low-high`, `medium-high:OnDemand`, `Performance`.
+func cpuFreq(o *Options, e *Entry, value string) error {
+	span, governor, governed := strings.Cut(strings.ToLower(value), ":")
+	low, high, ranged := strings.Cut(span, "-")
+	ok := frequency(low) || !ranged && !governed && isGovernor(low)
+	if ranged {
+		ok = ok && frequency(high)
+	}
+	if governed {
+		ok = ok && isGovernor(governor)
+	}
+	if !ok {
+		return invalid(e)
+	}
+	o.Spec.CpuFreq = value
+	return nil
+}
+
+func frequency(word string) bool {
+	switch word {
+	case "low", "medium", "high", "highm1":
+		return true
+	}
+	_, err := strconv.ParseUint(word, 10, 31)
+	return err == nil
+}
+
+func isGovernor(word string) bool {
+	switch word {
+	case "conservative", "ondemand", "performance", "powersave", "schedutil", "userspace":
+		return true
+	}
+	return false
+}
+
+// comment keeps an empty one apart from none: squeue shows them differently.
+func comment(o *Options, _ *Entry, value string) error {
+	o.Spec.Comment, o.Spec.CommentSet = value, true
+	return nil
+}
+
 func profile(o *Options, _ *Entry, value string) error {
 	for word := range strings.SplitSeq(strings.ToLower(value), ",") {
 		switch word {

@@ -129,8 +129,13 @@ func cellSCT(b []byte, r *Row) []byte {
 	return cellThreads(b, r)
 }
 
-func cellName(b []byte, r *Row) []byte    { return append(b, r.Spec.Name...) }
-func cellComment(b []byte, r *Row) []byte { return orNull(b, r.Spec.Comment) }
+func cellName(b []byte, r *Row) []byte { return append(b, r.Spec.Name...) }
+func cellComment(b []byte, r *Row) []byte {
+	if r.Spec.CommentSet {
+		return append(b, r.Spec.Comment...)
+	}
+	return orNull(b, r.Spec.Comment)
+}
 
 func cellLimit(b []byte, r *Row) []byte {
 	if r.unlimited() {
@@ -154,7 +159,12 @@ func cellUsed(b []byte, r *Row) []byte {
 	return elapsed(b, Used(r.State, r.Now.Unix()))
 }
 
-func cellMemory(b []byte, r *Row) []byte { return r.amount(b, r.Spec.Mem, "M") }
+func cellMemory(b []byte, r *Row) []byte {
+	if r.Spec.Mem == 0 {
+		return append(b, '0') // the node's
+	}
+	return r.amount(b, r.Spec.Mem, "M")
+}
 
 func cellReqNodes(b []byte, r *Row) []byte { return append(b, r.Spec.Nodelist...) }
 func cellExcNodes(b []byte, r *Row) []byte { return append(b, r.Spec.Exclude...) }

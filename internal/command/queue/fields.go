@@ -33,7 +33,7 @@ var fields = [...]field{
 	{'I', "cores", "CORES_PER_SOCKET", cellCores, []uint32{specCoresPerSocket}, nil},
 	{'j', "name", "NAME", cellName, []uint32{specName}, nil},
 	{'J', "threads", "THREADS_PER_CORE", cellThreads, []uint32{specThreadsPerCore}, nil},
-	{'k', "comment", "COMMENT", cellComment, []uint32{specComment}, nil},
+	{'k', "comment", "COMMENT", cellComment, []uint32{specComment, specCommentSet}, nil},
 	{'K', "arraytaskid", "ARRAY_TASK_ID", cellTaskID, nil, nil},
 	{'l', "timelimit", "TIME_LIMIT", cellLimit, nil, []uint32{stateTimeLimit}},
 	{'L', "timeleft", "TIME_LEFT", cellLeft, nil, usedFieldsAndLimit},

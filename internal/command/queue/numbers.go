@@ -58,6 +58,7 @@ const (
 	specArgv            = 75
 	specNetwork         = 91
 	specProfile         = 95
+	specCommentSet      = 120
 	specSwitches        = 96
 	specSwitchesWait    = 97
 	specDelayBoot       = 98

@@ -66,6 +66,7 @@ func TestNumbersAreTheMessages(t *testing.T) {
 		specArgv:            "argv",
 		specNetwork:         "network",
 		specProfile:         "profile",
+		specCommentSet:      "comment_set",
 		specSwitches:        "switches",
 		specSwitchesWait:    "switches_wait",
 		specDelayBoot:       "delay_boot",

@@ -125,7 +125,7 @@ func TestWhatIsPrinted(t *testing.T) {
 		{"-S 1", &wire.SubmitReply{JobId: 5}, "Submitted batch job 5\n", "sbatch: error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)\n", 0},
 		{"--foo=1", nil, "", "sbatch: unrecognized option '--foo=1'\nTry \"sbatch --help\" for more information\n", 255},
 		{"-t 1h", nil, "", "sbatch: error: Invalid --time specification\n", 255},
-		{"--contiguous", nil, "", "sbatch: error: not supported yet: --contiguous\n", 1},
+		{"--container=c", nil, "", "sbatch: error: not supported yet: --container\n", 1},
 		{"x", nil, "", "sbatch: error: Script arguments not permitted with --wrap option\n", 1},
 		{"--export-file=/nonexist", nil, "", "sbatch: error: Could not open user environment file /nonexist\n", 1},
 		{"--uid=no-such-user-here", nil, "", "", 255},

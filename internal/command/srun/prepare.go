@@ -80,6 +80,7 @@ func (s *step) common(o *option.Options, conf *client.Conf, program *programText
 		TaskProlog: o.Step.TaskProlog, TaskEpilog: o.Step.TaskEpilog,
 		KillOnBadExit: s.killOnBadExit, Wait: s.waitSeconds,
 		MultiProg: program.conf != nil, MultiProgConf: program.conf, Mpi: o.Step.MPI, CpuBind: o.Step.CPUBind,
+		PreserveEnv: o.Step.PreserveEnv,
 	}
 	l.Environment = environment(o, umask)
 	return l, nil
@@ -137,6 +138,7 @@ func (s *step) streams(o *option.Options, l *wire.StepLaunch, folder string, rep
 		}
 		s.out.only[stream] = t.only
 	}
+	l.StderrRelayed = stdout.node && !stderr.node && o.Spec.StdErr != ""
 	return s.standardInput(stdin, l, folder, reply)
 }
 

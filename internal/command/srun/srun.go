@@ -198,7 +198,11 @@ func create(p *command.Program, o *option.Options, c *client.Client, request *wi
 			return nil, p.Failed("Unable to create step for job %s: %v", o.Step.JobID, err)
 		}
 		for _, text := range reply.Messages {
-			p.Say("%s", text)
+			if reply.GetRefusal().GetMessage() != "" {
+				p.Error("%s", text)
+			} else {
+				p.Say("%s", text)
+			}
 		}
 		if r := reply.GetRefusal(); r.GetMessage() != "" {
 			return nil, refused(p, o.Step.JobID, r)

@@ -106,6 +106,9 @@ func Batch(order *wire.RunOrder, site *Site) []string {
 	l.setDefault("SLURM_SUBMIT_HOST", spec.SubmitHost)
 	l.setDefault("SLURM_PRIO_PROCESS", "0")
 	l.setText("SLURM_EXPORT_ENV", spec.ExportEnv)
+	if spec.GetUserEnv {
+		l.set("SLURM_GET_USER_ENV", "1")
+	}
 	l.set("SLURM_NODEID", "0")
 	l.set("SLURM_PROCID", "0")
 	l.set("SLURM_LOCALID", "0")
@@ -117,8 +120,13 @@ func Batch(order *wire.RunOrder, site *Site) []string {
 
 // Step is the environment of a step's tasks here: what srun sent, and on it
 // what the controller and this node know.
-func Step(order *wire.RunOrder, cred *wire.StepCredential, here *wire.StepNode2, sent []string, site *Site) []string {
-	l := newList([]byte(strings.Join(sent, "\x00")))
+func Step(order *wire.RunOrder, cred *wire.StepCredential, here *wire.StepNode2, launch *wire.StepLaunch, site *Site) []string {
+	l := newList([]byte(strings.Join(launch.Environment, "\x00")))
+	kept := []string{"SLURM_NNODES", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS", "SLURM_NPROCS"}
+	had := make([]string, len(kept))
+	for i, name := range kept {
+		had[i] = valueOf(l, name)
+	}
 	setJob(l, order, site)
 	setNode(l, order, site)
 	setGPUs(l, here.Alloc, site)
@@ -132,9 +140,16 @@ func Step(order *wire.RunOrder, cred *wire.StepCredential, here *wire.StepNode2,
 	l.setNumber("SLURM_STEP_NUM_NODES", uint64(len(names)))
 	l.setNumber("SLURM_STEP_NUM_TASKS", uint64(cred.NumTasks))
 	l.set("SLURM_STEP_TASKS_PER_NODE", model.Repeats(tasks))
-	l.set("SLURM_TASKS_PER_NODE", model.Repeats(tasks))
-	l.setNumber("SLURM_NTASKS", uint64(cred.NumTasks))
-	l.setNumber("SLURM_NPROCS", uint64(cred.NumTasks))
+	if launch.PreserveEnv {
+		for i, name := range kept {
+			l.setText(name, had[i])
+		}
+	} else {
+		l.setNumber("SLURM_NNODES", uint64(len(names)))
+		l.set("SLURM_TASKS_PER_NODE", model.Repeats(tasks))
+		l.setNumber("SLURM_NTASKS", uint64(cred.NumTasks))
+		l.setNumber("SLURM_NPROCS", uint64(cred.NumTasks))
+	}
 	l.setCount("SLURM_CPUS_PER_TASK", cred.CpusPerTask)
 	l.setNumber("SLURM_NODEID", uint64(nodeIndex(cred, here.Node)))
 	ranks := make([]string, len(here.Ranks))
@@ -175,6 +190,9 @@ func setJob(l *list, order *wire.RunOrder, site *Site) {
 	tasks := make([]uint32, len(order.Alloc))
 	for i, a := range order.Alloc {
 		names[i], cpus[i], tasks[i] = a.Node, a.Cpus, max(a.Tasks, 1)
+		if spec.NumTasks+spec.NtasksPerNode+spec.NtasksPerGpu == 0 && len(spec.GresPerTask) == 0 {
+			tasks[i] = max(a.Cpus/max(spec.CpusPerTask, 1), 1) // as many as there is room for
+		}
 	}
 	nodes := hostlist.Compress(names)
 	for _, name := range []string{"SLURM_JOB_ID", "SLURM_JOBID"} {

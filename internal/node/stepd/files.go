@@ -60,7 +60,7 @@ func (s *step) openStreams(spec *steplink.Task, files *opener) (*taskFiles, erro
 	}
 	for i, path := range []string{spec.Stdout, spec.Stderr} {
 		number := i + 1
-		if number == 2 && path == "" && spec.Stdout != "" {
+		if number == 2 && path == "" && spec.Stdout != "" && !spec.StderrRelayed {
 			t.fds[2] = t.fds[1]
 			continue
 		}

@@ -75,6 +75,8 @@ type Task struct {
 	Stdin  string   // path; empty = relayed, or /dev/null
 	Stdout string
 	Stderr string // empty = as Stdout
+
+	StderrRelayed bool // through the socket, though Stdout is a path
 }
 
 // Usage is what was measured of a step.
