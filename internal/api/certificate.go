@@ -10,7 +10,7 @@ import (
 // that a daemon's user speaks.
 func (s *Server) Certificate(ctx context.Context, r *wire.CertRequest) (*wire.CertReply, error) {
 	c := caller(ctx)
-	if !s.Policy.MayEnrolNode(c, r.Node) {
+	if !s.rules().Policy.MayEnrolNode(c, r.Node) {
 		s.Log.Warn("node certificate refused", "node", r.Node, "from", c.ID.String())
 		return &wire.CertReply{Error: "this identity may not serve node " + r.Node}, nil
 	}

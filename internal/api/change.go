@@ -26,7 +26,7 @@ func (s *Server) JobAction(ctx context.Context, r *wire.JobActionRequest) (*wire
 
 // Update changes a job, a node or a partition.
 func (s *Server) Update(ctx context.Context, r *wire.UpdateRequest) (*wire.UpdateReply, error) {
-	if r.Entity != "job" && !s.Policy.MayAdmin(caller(ctx)) {
+	if r.Entity != "job" && !s.rules().Policy.MayAdmin(caller(ctx)) {
 		return &wire.UpdateReply{Refusal: refusal(codeInvalidUser, textInvalidUser)}, nil
 	}
 	return do[*wire.UpdateReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
@@ -36,7 +36,7 @@ func (s *Server) Update(ctx context.Context, r *wire.UpdateRequest) (*wire.Updat
 
 // Admin is what only administrators may ask.
 func (s *Server) Admin(ctx context.Context, r *wire.AdminRequest) (*wire.AdminReply, error) {
-	if !s.Policy.MayAdmin(caller(ctx)) {
+	if !s.rules().Policy.MayAdmin(caller(ctx)) {
 		return &wire.AdminReply{Refusal: refusal(codeInvalidUser, textInvalidUser)}, nil
 	}
 	switch r.Verb {
@@ -130,7 +130,7 @@ func worse(a, b int32) int32 {
 
 // Snapshot streams the whole state, for the simulator.
 func (s *Server) Snapshot(r *wire.AdminRequest, stream wire.DRPCCtld_SnapshotStream) error {
-	if !s.Policy.MayAdmin(caller(stream.Context())) {
+	if !s.rules().Policy.MayAdmin(caller(stream.Context())) {
 		return stream.Send(&wire.SnapshotPage{Refusal: refusal(codeInvalidUser, textInvalidUser)})
 	}
 	pr, pw := io.Pipe()

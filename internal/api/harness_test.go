@@ -189,13 +189,13 @@ func newWorld(t *testing.T, jobs []model.JobPut, change func(*Options)) *world {
 	clock := func() time.Time { return time.Unix(w.clock.Load(), 0) }
 	o := Options{
 		Accounting: w.store, Process: w.process, Users: users.NewResolver(users.Options{}),
-		Policy: access.Policy{SlurmUser: admin}, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Clock: clock,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Clock: clock,
 		Sign: func(_ credential.Purpose, payload []byte) *wire.Signed {
 			return &wire.Signed{Payload: payload, Signature: []byte("signed")}
 		},
 		IssueNode:   func(_ []byte, node string, _, _ uint32) ([]byte, error) { return []byte("cert of " + node), nil },
 		ClusterName: "c", Controllers: []string{"ctl"}, Version: "1", Host: "ctl", ConfHash: func() string { return "h1" },
-		Heartbeat: time.Hour, NodeTimeout: time.Minute, MaxScript: 1000,
+		Heartbeat: time.Hour, NodeTimeout: time.Minute, Rules: Rules{Policy: access.Policy{SlurmUser: admin}, MaxScript: 1000},
 	}
 	if change != nil {
 		change(&o)

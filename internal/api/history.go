@@ -19,7 +19,7 @@ func (s *Server) History(r *wire.HistoryRequest, stream wire.DRPCCtld_HistoryStr
 	p := &historyPages{stream: stream, cluster: s.ClusterName}
 	live := s.liveRuns(v, r)
 	out := func(run *wire.RunRecord) error {
-		if !s.Policy.MaySeeJob(c, run.Spec.Uid, run.Spec.Account) {
+		if !s.rules().Policy.MaySeeJob(c, run.Spec.Uid, run.Spec.Account) {
 			return nil
 		}
 		if r.AllocationsOnly {

@@ -65,17 +65,17 @@ func (s *Server) RunHook(hook controller.Hook) {
 }
 
 func (h *hookRunner) run(hook controller.Hook) error {
-	programs, name := h.server.Hooks.Prolog, "prolog_slurmctld"
+	programs, name := h.server.rules().Hooks.Prolog, "prolog_slurmctld"
 	if hook.Kind == controller.EpilogSlurmctld {
-		programs, name = h.server.Hooks.Epilog, "epilog_slurmctld"
+		programs, name = h.server.rules().Hooks.Epilog, "epilog_slurmctld"
 	}
 	env := append(h.server.jobEnvironment(hook.Spec, hook.State), "SLURM_SCRIPT_CONTEXT="+name)
-	paths, err := conf.ExpandPrograms(h.server.Hooks.Dir, programs)
+	paths, err := conf.ExpandPrograms(h.server.rules().Hooks.Dir, programs)
 	if err != nil {
 		return err
 	}
 	for _, p := range paths {
-		if err := runProgram(h.ctx, p, nil, env, h.server.Hooks.Timeout); err != nil {
+		if err := runProgram(h.ctx, p, nil, env, h.server.rules().Hooks.Timeout); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ const (
 // mailer calls MailProg, one at a time, outside of the reducer. A program that
 // is missing or hangs is logged once.
 type mailer struct {
-	settings MailSettings
+	settings func() MailSettings
 	log      *slog.Logger
 	timeout  time.Duration
 	queue    chan mailJob
@@ -44,7 +44,7 @@ type mailJob struct {
 	args, env []string
 }
 
-func (m *mailer) init(settings MailSettings, log *slog.Logger) {
+func (m *mailer) init(settings func() MailSettings, log *slog.Logger) {
 	m.settings, m.log, m.warned, m.timeout = settings, log, map[string]bool{}, mailTimeout
 	m.queue = make(chan mailJob, mailQueue)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -67,7 +67,8 @@ func (m *mailer) close() {
 }
 
 func (m *mailer) deliver(ctx context.Context, j mailJob) {
-	err := runProgram(ctx, m.settings.Program, j.args, j.env, m.timeout)
+	program := m.settings().Program
+	err := runProgram(ctx, program, j.args, j.env, m.timeout)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -75,22 +76,23 @@ func (m *mailer) deliver(ctx context.Context, j mailJob) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
 		kind = "missing"
 	}
-	if !m.warned[kind] {
+	if kind += " " + program; !m.warned[kind] {
 		m.warned[kind] = true
-		m.log.Error("mail cannot be sent; said once", "MailProg", m.settings.Program, "err", err)
+		m.log.Error("mail cannot be sent; said once", "MailProg", program, "err", err)
 	}
 }
 
 // Mail queues a message; it is dropped when too many wait.
 func (s *Server) Mail(msg controller.Mail) {
-	if s.mail.settings.Program == "" {
+	set := s.rules().Mail
+	if set.Program == "" {
 		return
 	}
 	to := msg.Spec.MailUser
 	if to == "" {
 		to = userText(msg.Spec)
-		if s.mail.settings.Domain != "" && !strings.Contains(to, "@") {
-			to += "@" + s.mail.settings.Domain
+		if set.Domain != "" && !strings.Contains(to, "@") {
+			to += "@" + set.Domain
 		}
 	}
 	env := append(s.jobEnvironment(msg.Spec, msg.State), "SLURM_JOB_MAIL_TYPE="+msg.What)

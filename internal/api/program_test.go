@@ -45,7 +45,7 @@ func TestHooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_ = os.Remove(out)
 			test.hooks.Dir = dir
-			w := newWorld(t, nil, func(o *Options) { o.Hooks = test.hooks })
+			w := newWorld(t, nil, func(o *Options) { o.Rules.Hooks = test.hooks })
 			j := job(7, owner, wire.BaseState_RUNNING)
 			j.State.Alloc = []*wire.NodeAlloc{{Node: "n1"}, {Node: "n2"}}
 			w.srv.RunHook(controller.Hook{Kind: test.kind, Spec: j.Spec, State: j.State})
@@ -69,7 +69,7 @@ func TestHookAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	begun := filepath.Join(dir, "begun")
 	w := newWorld(t, nil, func(o *Options) {
-		o.Hooks = Hooks{Dir: dir, Prolog: []string{program(t, dir, "hook", "touch "+begun+"; sleep 1000")}}
+		o.Rules.Hooks = Hooks{Dir: dir, Prolog: []string{program(t, dir, "hook", "touch "+begun+"; sleep 1000")}}
 	})
 	j := job(7, owner, wire.BaseState_RUNNING)
 	w.srv.RunHook(controller.Hook{Kind: controller.PrologSlurmctld, Spec: j.Spec, State: j.State})
@@ -91,7 +91,7 @@ func TestMail(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	w := newWorld(t, nil, func(o *Options) {
-		o.Mail = MailSettings{Program: program(t, dir, "mail", `echo "$@ [$SLURM_JOB_ID $SLURM_JOB_MAIL_TYPE]" >>`+out), Domain: "example.org"}
+		o.Rules.Mail = MailSettings{Program: program(t, dir, "mail", `echo "$@ [$SLURM_JOB_ID $SLURM_JOB_MAIL_TYPE]" >>`+out), Domain: "example.org"}
 	})
 	w.send("Requeued", "")
 	w.send("Requeued", "a@b")
@@ -106,7 +106,7 @@ func TestMailProgThatIsMissingOrHangsIsLoggedOnce(t *testing.T) {
 		"missing": filepath.Join(dir, "nowhere"), "hanging": program(t, dir, "hang", "sleep 1000"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil, func(o *Options) { o.Mail.Program = path })
+			w := newWorld(t, nil, func(o *Options) { o.Rules.Mail.Program = path })
 			w.srv.mail.timeout = 50 * time.Millisecond
 			for range 3 {
 				w.send("Began", "")
@@ -121,7 +121,7 @@ func TestMailProgThatIsMissingOrHangsIsLoggedOnce(t *testing.T) {
 
 func TestMailNeverHoldsAnyoneUp(t *testing.T) {
 	dir := t.TempDir()
-	w := newWorld(t, nil, func(o *Options) { o.Mail.Program = program(t, dir, "hang", "sleep 1000") })
+	w := newWorld(t, nil, func(o *Options) { o.Rules.Mail.Program = program(t, dir, "hang", "sleep 1000") })
 	for range mailQueue + 2 {
 		w.send("Began", "")
 	}

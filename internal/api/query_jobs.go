@@ -21,7 +21,7 @@ func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) erro
 	p := &jobPages{stream: stream, now: s.Clock().Unix()}
 	m := newMask(r)
 	found := sel.jobs(v, func(j *controller.JobView) bool {
-		if !s.Policy.MaySeeJob(c, j.Spec.Uid, j.Spec.Account) {
+		if !s.rules().Policy.MaySeeJob(c, j.Spec.Uid, j.Spec.Account) {
 			return true
 		}
 		p.err = p.add(s.jobInfo(v, j, m, r))

@@ -14,7 +14,7 @@ import (
 // Nodes streams nodes in the order of the configuration.
 func (s *Server) Nodes(r *wire.NodesRequest, stream wire.DRPCCtld_NodesStream) error {
 	v := s.Core.View()
-	if !s.Policy.MaySeeNodes(caller(stream.Context())) {
+	if !s.rules().Policy.MaySeeNodes(caller(stream.Context())) {
 		return stream.Send(&wire.NodesPage{Refusal: refusal(codeAccessDenied, textAccessDenied)})
 	}
 	nodes, why := selectNodes(v, r)
@@ -82,7 +82,7 @@ func (s *Server) nodeInfo(n *controller.NodeView) *wire.NodeInfo {
 
 // Partitions lists partitions in the order of the configuration.
 func (s *Server) Partitions(ctx context.Context, r *wire.PartitionsRequest) (*wire.PartitionsReply, error) {
-	if !s.Policy.MaySeePartitions(caller(ctx)) {
+	if !s.rules().Policy.MaySeePartitions(caller(ctx)) {
 		return &wire.PartitionsReply{Refusal: refusal(codeAccessDenied, textAccessDenied)}, nil
 	}
 	v, reply := s.Core.View(), &wire.PartitionsReply{}

@@ -155,7 +155,7 @@ func TestEmptyListHasTheTime(t *testing.T) {
 
 func TestPrivateData(t *testing.T) {
 	w := newWorld(t, fewJobs(), func(o *Options) {
-		o.Policy.Private = access.PrivateJobs | access.PrivateNodes | access.PrivatePartitions
+		o.Rules.Policy.Private = access.PrivateJobs | access.PrivateNodes | access.PrivatePartitions
 	})
 	assert.Equal(t, []uint32{1}, ids(w.jobs(owner, &wire.JobsRequest{})))
 	assert.Equal(t, []uint32{1, 2}, ids(w.jobs(root, &wire.JobsRequest{})))

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"storj.io/drpc/drpcerr"
@@ -60,7 +61,6 @@ type Options struct {
 	Accounting Accounting
 	Process    Process
 	Users      *users.Resolver
-	Policy     access.Policy
 	Log        *slog.Logger
 	Clock      func() time.Time
 
@@ -73,9 +73,15 @@ type Options struct {
 	ConfHash    func() string
 	Heartbeat   time.Duration // between a node's reports of its load
 	NodeTimeout time.Duration // silence after which a node does not respond
-	MaxScript   int           // bytes
-	Hooks       Hooks
-	Mail        MailSettings
+	Rules       Rules
+}
+
+// Rules are what a new configuration may change while the server serves.
+type Rules struct {
+	Policy    access.Policy
+	MaxScript int // bytes
+	Hooks     Hooks
+	Mail      MailSettings
 }
 
 // Server answers connections.
@@ -89,6 +95,7 @@ type Server struct {
 	started  time.Time
 	lead     leadState
 	conns    sync.WaitGroup
+	inForce  atomic.Pointer[Rules]
 }
 
 // leadState is what is known of the lead; it is set when it is taken.
@@ -105,9 +112,15 @@ func New(o Options) *Server {
 	s.sessions.byNode = map[string]*session{}
 	s.contents.init(contentCacheBytes)
 	s.hooks.init(s)
-	s.mail.init(o.Mail, o.Log)
+	s.Renew(o.Rules)
+	s.mail.init(func() MailSettings { return s.rules().Mail }, o.Log)
 	return s
 }
+
+// Renew puts rules in force; what has begun ends under the old ones.
+func (s *Server) Renew(r Rules) { s.inForce.Store(&r) }
+
+func (s *Server) rules() *Rules { return s.inForce.Load() }
 
 // SetCore gives the server its controller, before it serves.
 func (s *Server) SetCore(c Core) { s.Core = c }
@@ -206,7 +219,7 @@ func caller(ctx context.Context) access.Caller {
 // actor is the caller as the reducer needs to know him.
 func (s *Server) actor(ctx context.Context) controller.Actor {
 	c := caller(ctx)
-	return controller.Actor{UID: c.ID.UID, Operator: s.Policy.MayOperate(c), Admin: s.Policy.MayAdmin(c)}
+	return controller.Actor{UID: c.ID.UID, Operator: s.rules().Policy.MayOperate(c), Admin: s.rules().Policy.MayAdmin(c)}
 }
 
 // keptTime bounds the search for the answer that a repeat got before.

@@ -71,7 +71,7 @@ func (s *Server) Session(stream wire.DRPCNodeSession_SessionStream) error {
 		s.Log.Warn("node session refused", "node", reg.Node, "from", caller(ctx).ID.String(), "why", why)
 		return stream.Send(&wire.NodeOrder{Body: &wire.NodeOrder_Registered{Registered: &wire.Registered{Error: why}}})
 	}
-	if !s.Policy.MayServeNode(caller(ctx), reg.Node) {
+	if !s.rules().Policy.MayServeNode(caller(ctx), reg.Node) {
 		return refuse("this identity may not serve node " + reg.Node)
 	}
 	if _, ok := s.Core.View().Node(reg.Node); !ok {

@@ -24,7 +24,7 @@ func (s *Server) Submit(ctx context.Context, r *wire.SubmitRequest) (*wire.Submi
 	if r.Spec == nil {
 		return &wire.SubmitReply{Refusal: refusal(codeBadScript, "the request has no job in it")}, nil
 	}
-	if s.MaxScript > 0 && len(r.Script) > s.MaxScript {
+	if s.rules().MaxScript > 0 && len(r.Script) > s.rules().MaxScript {
 		return &wire.SubmitReply{Refusal: refusal(codeBadScript,
 			"Pathname of a file, directory or other parameter too long")}, nil
 	}
@@ -55,7 +55,7 @@ func (s *Server) identify(ctx context.Context, r *wire.SubmitRequest, spec *wire
 	c := caller(ctx)
 	spec.Uid, spec.Gid = c.ID.UID, c.ID.GID
 	if r.AsUidSet {
-		if !s.Policy.MaySubmitAs(c, r.AsUid) {
+		if !s.rules().Policy.MaySubmitAs(c, r.AsUid) {
 			return refusal(codeInvalidUser, "Invalid user id"), nil
 		}
 		spec.Uid = r.AsUid
@@ -78,7 +78,7 @@ func (s *Server) identify(ctx context.Context, r *wire.SubmitRequest, spec *wire
 		spec.Gids = groups
 	}
 	if r.AsGidSet {
-		if !s.Policy.IsSuper(c) && r.AsGid != spec.Gid {
+		if !s.rules().Policy.IsSuper(c) && r.AsGid != spec.Gid {
 			return refusal(codeInvalidUser, "Invalid group id"), nil
 		}
 		spec.Gid = r.AsGid
@@ -104,7 +104,7 @@ func (s *Server) Content(ctx context.Context, r *wire.ContentRequest) (*wire.Con
 		return &wire.ContentReply{Refusal: refusal(codeInvalidJob, textInvalidJob)}, nil
 	}
 	spec := jobs[0].Spec
-	if !s.Policy.MayReadScript(caller(ctx), spec.Uid) {
+	if !s.rules().Policy.MayReadScript(caller(ctx), spec.Uid) {
 		return &wire.ContentReply{Refusal: refusal(codeInvalidUser, textInvalidUser)}, nil
 	}
 	ref := spec.Script

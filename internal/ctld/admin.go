@@ -20,9 +20,13 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 	if err != nil {
 		return nil, err
 	}
+	rules, err := d.rules(next)
+	if err != nil {
+		return nil, err
+	}
 	old := d.config()
 	d.mu.Lock()
-	loop := d.loop
+	loop, srv := d.loop, d.srv
 	d.mu.Unlock()
 	reply, err := loop.Do(ctx, &controller.Reconfigure{Head: controller.Head{Actor: actor, ID: id}, Settings: set})
 	if err != nil {
@@ -32,6 +36,7 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 	if answer.Refusal != nil {
 		return answer, nil
 	}
+	srv.Renew(rules)
 	files := readConfFiles(next)
 	d.mu.Lock()
 	d.conf, d.files = next, files

@@ -53,6 +53,7 @@ type daemon struct {
 	conf  *conf.Config
 	files confFiles
 	loop  *controller.Loop
+	srv   interface{ Renew(api.Rules) }
 }
 
 const (
@@ -239,7 +240,11 @@ func (d *daemon) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	srv := api.New(d.serverOptions(lease))
+	opts, err := d.serverOptions(lease)
+	if err != nil {
+		return err
+	}
+	srv := api.New(opts)
 	loop := controller.NewLoop(controller.Options{
 		Store: d.db.store, Effects: srv, Settings: set, Clock: time.Now, Log: d.log, Plan: sched.Run,
 		OnPass: srv.Passed, OnAway: srv.SetDatabaseAway,
@@ -247,7 +252,7 @@ func (d *daemon) lead(ctx context.Context) error {
 	srv.SetCore(loop)
 	srv.SetLead(lease.Term, lease.ClusterID)
 	d.mu.Lock()
-	d.loop = loop
+	d.loop, d.srv = loop, srv
 	d.mu.Unlock()
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -335,21 +340,39 @@ func (d *daemon) config() *conf.Config {
 	return d.conf
 }
 
-func (d *daemon) serverOptions(lease store.Lease) api.Options {
+func (d *daemon) serverOptions(lease store.Lease) (api.Options, error) {
 	c := d.config()
+	r, err := d.rules(c)
+	if err != nil {
+		return api.Options{}, err
+	}
 	var names []string
 	for _, h := range c.SlurmctldHosts {
 		names = append(names, h.Name)
 	}
 	beat := max(time.Second, min(heartbeat, c.SlurmdTimeout/6))
 	return api.Options{
-		Accounting: history{d.db.store}, Process: d, Users: d.resolver, Policy: d.policy, Log: d.log, Clock: time.Now,
+		Accounting: history{d.db.store}, Process: d, Users: d.resolver, Log: d.log, Clock: time.Now,
 		Sign: d.sign, IssueNode: d.pki.IssueNode, ClusterName: c.ClusterName, Controllers: names,
 		Version: d.opts.Version, Host: d.host.Name, ConfHash: func() string { return d.config().Hash },
-		Heartbeat: beat, NodeTimeout: 3 * beat, MaxScript: c.SchedulerParams.Int("max_script_size", 4<<20),
+		Heartbeat: beat, NodeTimeout: 3 * beat, Rules: r,
+	}, nil
+}
+
+// rules are what of the configuration is in force as soon as it is read anew.
+// Who SlurmUser is stays as it was at the start.
+func (d *daemon) rules(c *conf.Config) (api.Rules, error) {
+	policy := d.policy
+	private, err := access.ParsePrivate(optionText(c.PrivateData))
+	if err != nil {
+		return api.Rules{}, fmt.Errorf("%s: PrivateData: %w", c.Path, err)
+	}
+	policy.Private = private
+	return api.Rules{
+		Policy: policy, MaxScript: c.SchedulerParams.Int("max_script_size", 4<<20),
 		Hooks: api.Hooks{Dir: c.Dir(), Prolog: c.PrologSlurmctld, Epilog: c.EpilogSlurmctld, Timeout: hookTimeout(c)},
 		Mail:  api.MailSettings{Program: c.MailProg, Domain: c.MailDomain},
-	}
+	}, nil
 }
 
 // hookTimeout is PrologTimeout; 0 = none.

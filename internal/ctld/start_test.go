@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muster/internal/api"
+	"muster/internal/auth/access"
 	"muster/internal/conf"
 	"muster/internal/controller"
 	"muster/internal/model"
@@ -141,8 +143,13 @@ func (s *site) running() *daemon {
 	s.t.Cleanup(func() { cancel(); <-ended })
 	_, err = loop.Next(ctx, nil)
 	require.NoError(s.t, err)
-	return &daemon{opts: Options{Conf: s.path("slurm.conf")}, log: log, conf: c, files: readConfFiles(c), loop: loop}
+	return &daemon{opts: Options{Conf: s.path("slurm.conf")}, log: log, conf: c, files: readConfFiles(c), loop: loop, srv: &renewed{}}
 }
+
+// renewed keeps the rules that a reconfiguration hands on.
+type renewed struct{ rules []api.Rules }
+
+func (r *renewed) Renew(rules api.Rules) { r.rules = append(r.rules, rules) }
 
 func reconfigure(d *daemon) (*wire.AdminReply, error) {
 	return d.Reconfigure(context.Background(), controller.Actor{Admin: true}, "")
@@ -163,6 +170,7 @@ func TestReconfigureWithAMistakeChangesNothing(t *testing.T) {
 		_, err := reconfigure(d)
 		assert.ErrorContains(t, err, "slurm.conf", name)
 		assert.Same(t, before, d.config(), name)
+		assert.Empty(t, d.srv.(*renewed).rules, name)
 		assert.Same(t, set, d.loop.View().Settings, name)
 		h, f := d.ConfFiles()
 		assert.Equal(t, hash, h, "configless hosts do not see the edit: %s", name)
@@ -175,12 +183,17 @@ func TestReconfigure(t *testing.T) {
 	d := s.running()
 	hash, _ := d.ConfFiles()
 	s.write("more.conf", "KillWait=17\n", 0o644)
-	s.edit("n[1-2]", "n[1-3]", "AuthType", "Include more.conf\nSlurmctldPort=7000\nAuthType")
+	s.edit("n[1-2]", "n[1-3]", "AuthType", "Include more.conf\nMailProg=/bin/echo\nPrologSlurmctld=/bin/true\nPrivateData=jobs\nSlurmctldPort=7000\nAuthType")
 	reply, err := reconfigure(d)
 	require.NoError(t, err)
 	require.Nil(t, reply.Refusal)
 	assert.Contains(t, strings.Join(reply.Messages, "\n"), "SlurmctldPort takes effect when the daemons are restarted")
 	assert.EqualValues(t, 17, d.loop.View().Settings.KillWait)
+	rules := d.srv.(*renewed).rules
+	require.Len(t, rules, 1)
+	assert.Equal(t, "/bin/echo", rules[0].Mail.Program)
+	assert.Equal(t, []string{"/bin/true"}, rules[0].Hooks.Prolog)
+	assert.Equal(t, access.PrivateJobs, rules[0].Policy.Private)
 	_, ok := d.loop.View().Node("n3")
 	assert.True(t, ok)
 	h, files := d.ConfFiles()
