@@ -220,7 +220,13 @@ func (s *State) loseNode(j *job, n *node) {
 func (s *State) resumeNode(n *node) {
 	st := s.editNode(n)
 	st.Flags &^= uint32(wire.NodeFlag_NF_DRAIN | wire.NodeFlag_NF_FAIL | wire.NodeFlag_NF_INVALID_REG)
-	if st.Base == wire.NodeBase_NODE_DOWN || st.Base == wire.NodeBase_NODE_UNKNOWN {
+	switch st.Base {
+	case wire.NodeBase_NODE_FUTURE:
+		if n.session == 0 {
+			n.silent = s.now // it has the usual time to come
+		}
+		st.Base = wire.NodeBase_NODE_IDLE
+	case wire.NodeBase_NODE_DOWN, wire.NodeBase_NODE_UNKNOWN:
 		st.Base = wire.NodeBase_NODE_IDLE
 	}
 	st.Reason, st.ReasonUid, st.ReasonTime, st.ReasonByAdmin = "", 0, 0, false

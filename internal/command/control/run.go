@@ -22,6 +22,7 @@ const (
 	keyOneliner
 	keyQuiet
 	keyPlain
+	keyFuture
 	keyLater
 )
 
@@ -36,7 +37,7 @@ var options = append([]flags.Flag{
 	{Long: "local", Key: keyPlain, Help: "this cluster only"},
 	{Long: "oneliner", Short: 'o', Key: keyOneliner, Help: "a line for each record"},
 	{Long: "quiet", Short: 'Q', Key: keyQuiet, Help: "say nothing but errors"},
-	{Long: "future", Short: 'F', Key: keyLater, Later: true},
+	{Long: "future", Short: 'F', Key: keyFuture, Help: "nodes that are yet to come, too"},
 	{Long: "json", Arg: getopt.Optional, Key: keyLater + 1, Later: true},
 	{Long: "sibling", Key: keyLater + 2, Later: true},
 	{Long: "uid", Short: 'u', Arg: getopt.Required, Key: keyLater + 3, Later: true},
@@ -45,13 +46,14 @@ var options = append([]flags.Flag{
 
 // session is one run of scontrol, with the settings that its own commands change.
 type session struct {
-	p     *command.Program
-	c     *client.Client
-	style Style
-	all   bool
-	code  int
-	done  bool
-	names *users.Resolver
+	p      *command.Program
+	c      *client.Client
+	style  Style
+	all    bool
+	future bool
+	code   int
+	done   bool
+	names  *users.Resolver
 }
 
 // Run is the whole of scontrol.
@@ -69,6 +71,8 @@ func Run(ctx context.Context, p *command.Program) int {
 		switch v.Key {
 		case keyAll:
 			s.all = true
+		case keyFuture:
+			s.future = true
 		case keyHide:
 			s.all = false
 		case keyClusters:

@@ -214,7 +214,11 @@ func (s *session) showNode(ctx context.Context, id string) {
 	case refusal.GetCode() != 0:
 		s.fail("slurm_load_node error: %s", refusal.Message)
 		return
-	case len(nodes) == 0:
+	}
+	if !s.future {
+		nodes = slices.DeleteFunc(nodes, func(n *wire.NodeInfo) bool { return n.State.Base == wire.NodeBase_NODE_FUTURE })
+	}
+	if len(nodes) == 0 {
 		s.p.Print("No nodes in the system\n")
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,6 +37,7 @@ const (
 	keySummarize
 	keyStates
 	keyReservation
+	keyFuture
 	keyPlain
 	keyLater
 )
@@ -64,7 +66,7 @@ var options = append([]flags.Flag{
 	{Long: "sort", Short: 'S', Arg: getopt.Required, Key: keySort, Meta: "letters", Help: "order: letters of the format, - for descending"},
 	{Long: "states", Short: 't', Arg: getopt.Required, Key: keyStates, Meta: "states", Help: "only nodes in these states"},
 	{Long: "summarize", Short: 's', Key: keySummarize, Help: "a row for each partition"},
-	{Long: "future", Short: 'F', Key: keyLater, Later: true},
+	{Long: "future", Short: 'F', Key: keyFuture, Help: "nodes that are yet to come, too"},
 	{Long: "json", Arg: getopt.Optional, Key: keyLater + 1, Later: true},
 	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 2, Later: true},
 }, flags.Common...)
@@ -74,6 +76,7 @@ type query struct {
 	filter                         Filter
 	all, exact, long, byNode       bool
 	header, summary, reservations  bool
+	future                         bool
 	formatText, formatNames        string
 	formatGiven                    bool
 	sortText, partitions, clusters string
@@ -150,6 +153,8 @@ func (q *query) set(p *command.Program, v flags.Value) (int, bool) {
 		q.formatText, q.formatNames, q.formatGiven = v.Text, "", true
 	case keyNames:
 		q.formatText, q.formatNames, q.formatGiven = "", v.Text, true
+	case keyFuture:
+		q.future = true
 	case keyIterate:
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n <= 0 {
@@ -296,6 +301,9 @@ func (q *query) load(ctx context.Context, p *command.Program, c *client.Client, 
 		parts = q.wanted(reply.Partitions)
 		return loadNodes(ctx, ctld, view, &nodes)
 	})
+	if !q.future {
+		nodes = slices.DeleteFunc(nodes, func(n *wire.NodeInfo) bool { return n.State.Base == wire.NodeBase_NODE_FUTURE })
+	}
 	switch {
 	case err != nil:
 		p.Raw("slurm_load_partitions: %v", err)
