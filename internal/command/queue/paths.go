@@ -43,5 +43,5 @@ func inDir(s *wire.JobSpec, file string) string {
 	if path.IsAbs(file) || s.WorkDir == "" {
 		return file
 	}
-	return path.Join(s.WorkDir, file)
+	return s.WorkDir + "/" + file // as Slurm joins them, a slash at the end of the folder kept
 }
