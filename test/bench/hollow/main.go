@@ -34,7 +34,7 @@ func main() {
 			&cli.IntFlag{Name: "jobs", Value: 10_000, Usage: "`NUMBER` of jobs that run"},
 			&cli.IntFlag{Name: "pending", Value: 100_000, Usage: "`NUMBER` of jobs that wait, for the memory; 0 = leave that out"},
 			&cli.IntFlag{Name: "array", Value: 1_000_000, Usage: "`NUMBER` of tasks of the array, for the memory"},
-			&cli.IntFlag{Name: "connections", Value: 16, Usage: "`NUMBER` of connections that submit"},
+			&cli.IntFlag{Name: "connections", Value: 32, Usage: "`NUMBER` of connections that submit"},
 			&cli.StringFlag{Name: "bin", Value: "build", Usage: "`FOLDER` with Muster's bin/ and sbin/"},
 			&cli.StringFlag{Name: "dir", Usage: "`FOLDER` for the cluster; without it a temporary one"},
 			&cli.StringFlag{Name: "json", Value: "build/hollow.json", Usage: "`FILE` for all numbers"},
