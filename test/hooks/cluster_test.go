@@ -56,7 +56,6 @@ func prepare(t *testing.T) *cluster {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: jobs run as several users, below cgroups")
 	}
-	t.Parallel()
 	base, err := os.MkdirTemp("", "muster-h.")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(base, 0o755))
@@ -181,9 +180,6 @@ func (c *cluster) ok(args ...string) string {
 	return strings.TrimSuffix(r.out, "\n")
 }
 
-// sh runs lines of shell that must succeed.
-func (c *cluster) sh(lines string) string { c.Helper(); return c.ok("/bin/bash", "-c", lines) }
-
 func (c *cluster) devcluster(verb string, args ...string) {
 	c.Helper()
 	c.ok(append([]string{"devcluster", verb, "--dir", c.dir}, args...)...)
@@ -194,14 +190,6 @@ func (c *cluster) devcluster(verb string, args ...string) {
 func (c *cluster) submit(args ...string) string {
 	c.Helper()
 	return c.ok(append([]string{"sbatch", "--parsable", "-o", "/dev/null"}, args...)...)
-}
-
-// refused is an sbatch that must fail; it returns what was said.
-func (c *cluster) refused(args ...string) string {
-	c.Helper()
-	r := c.run(append([]string{"sbatch", "--parsable", "-o", "/dev/null"}, args...)...)
-	require.NotEqual(c, 0, r.code, "%.200q was accepted: %s", args, r.out)
-	return r.err
 }
 
 // squeue is a field of a job in the queue, ended jobs included.
@@ -275,11 +263,6 @@ func (c *cluster) read(name string) string {
 	return string(text)
 }
 
-func (c *cluster) awaitText(name, text string) {
-	c.Helper()
-	c.await(name+" with "+text, func() bool { return strings.Contains(c.read(name), text) })
-}
-
 // write makes a file of the work folder and returns its path.
 func (c *cluster) write(name, text string, mode os.FileMode) string {
 	c.Helper()
@@ -288,22 +271,6 @@ func (c *cluster) write(name, text string, mode os.FileMode) string {
 	require.NoError(c, os.WriteFile(path, []byte(text), 0o600))
 	require.NoError(c, os.Chmod(path, mode))
 	return path
-}
-
-// out runs a job to its end and returns what it wrote.
-func (c *cluster) out(args ...string) string {
-	c.Helper()
-	name := fmt.Sprintf("out.%d", time.Now().UnixNano())
-	id := c.submit(append([]string{"-o", filepath.Join(c.work, name)}, args...)...)
-	c.awaitState(id, "COMPLETED")
-	return strings.TrimSuffix(c.read(name), "\n")
-}
-
-func (c *cluster) pid(daemon string) int {
-	c.Helper()
-	text, err := os.ReadFile(filepath.Join(c.dir, "run", daemon+".pid"))
-	require.NoError(c, err)
-	return int(number(string(text)))
 }
 
 func (c *cluster) log(daemon string) string {
