@@ -131,7 +131,7 @@ func (s *State) checkWords(n *newJob) *wire.Refusal {
 		return errLicense
 	case n.spec.Nice < 0 && !n.actor.Operator:
 		return errNice
-	case n.spec.Deadline != 0 && n.spec.Deadline <= s.now:
+	case n.spec.Deadline != 0 && n.spec.Deadline <= s.now, n.spec.TimeLimit != 0 && n.spec.TimeMin > n.spec.TimeLimit:
 		return errTimeLimit
 	case n.spec.MinNodesSet && n.spec.MinNodes == 0:
 		return errNodeCount

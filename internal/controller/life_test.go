@@ -183,6 +183,7 @@ func TestSubmitRefusals(t *testing.T) {
 		{"bad dependency", func(s *wire.JobSpec) { s.Dependency = "foo:1" }, errDependency},
 		{"more memory than a node has", func(s *wire.JobSpec) { s.MemKind, s.Mem = wire.MemKind_MEM_PER_NODE, 5000 }, errNodeConfig},
 		{"more CPUs a task than a node has", func(s *wire.JobSpec) { s.CpusPerTask = 5 }, errNodeConfig},
+		{"least time above the limit", func(s *wire.JobSpec) { s.TimeMin, s.TimeLimit = 10, 5 }, errTimeLimit},
 		{"unknown device", func(s *wire.JobSpec) { s.GresPerNode = []*wire.GresRequest{{Name: "fpga", Count: 1}} }, errGres},
 		{"unknown feature", func(s *wire.JobSpec) { s.Constraint = "fast" }, errFeature},
 		{"more nodes than there are", func(s *wire.JobSpec) { s.MinNodes, s.NumTasks = 9, 9 }, nil},

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -186,6 +187,9 @@ func (n *Node) signal(s *wire.SignalOrder) error {
 	for number, h := range r.steps {
 		batch := number == steplink.StepBatch
 		switch {
+		case s.Full && number >= 0 && r.order.Spec.GetBatch() && forwarded(s.Signal):
+			sent = true // by the srun in the script: once is enough
+			continue
 		case s.Full && number != steplink.StepExtern, s.AllSteps && number >= 0:
 			h.signal(steplink.Signal{Signal: s.Signal, All: true})
 		case s.Batch && batch:
@@ -201,6 +205,15 @@ func (n *Node) signal(s *wire.SignalOrder) error {
 		return fmt.Errorf("no such step on node %s", n.cfg.Name)
 	}
 	return nil
+}
+
+// forwarded tells whether srun hands a signal on to its tasks.
+func forwarded(number uint32) bool {
+	switch syscall.Signal(number) {
+	case syscall.SIGHUP, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM:
+		return true
+	}
+	return false
 }
 
 func (n *Node) suspend(o *wire.SuspendOrder) error {
