@@ -48,6 +48,7 @@ type node struct {
 	mu     sync.Mutex // of stream: one sender at a time
 	stream wire.DRPCNodeSteps_RunClient
 	seen   bool             // the node has answered: a new connection joins what runs
+	early  []uint32         // signals that came before the node's tasks ran
 	have   map[place]uint64 // how much of each stream has been received
 }
 
@@ -141,9 +142,7 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 func (n *node) hear(e events, stream wire.DRPCNodeSteps_RunClient, message *wire.StepOut) (done bool, err error) {
 	switch body := message.Body.(type) {
 	case *wire.StepOut_Started:
-		n.mu.Lock()
-		n.stream, n.seen = stream, true
-		n.mu.Unlock()
+		n.begin(stream)
 		e.started(n)
 	case *wire.StepOut_Data:
 		return false, n.receive(e, stream, body.Data)
@@ -186,8 +185,8 @@ func (n *node) sendOn(stream wire.DRPCNodeSteps_RunClient, message *wire.StepIn)
 	return stream.Send(message)
 }
 
-// send says something to the node, if it is there: signals and input are not
-// kept for a node that has gone.
+// send says something to the node, if it is there: input is not kept for a
+// node that has gone.
 func (n *node) send(message *wire.StepIn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -196,6 +195,30 @@ func (n *node) send(message *wire.StepIn) {
 	}
 }
 
+// begin notes that the node's tasks run, and hands on the signals that they
+// have missed.
+func (n *node) begin(stream wire.DRPCNodeSteps_RunClient) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stream, n.seen = stream, true
+	for _, signal := range n.early {
+		_ = stream.Send(signalMessage(signal)) // a broken stream is noticed by its receiver
+	}
+	n.early = nil
+}
+
+// signal sends a signal to the node's tasks, at once or when they run.
 func (n *node) signal(signal uint32) {
-	n.send(&wire.StepIn{Body: &wire.StepIn_Signal{Signal: signal}})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.stream != nil:
+		_ = n.stream.Send(signalMessage(signal))
+	case !n.seen:
+		n.early = append(n.early, signal)
+	}
+}
+
+func signalMessage(signal uint32) *wire.StepIn {
+	return &wire.StepIn{Body: &wire.StepIn_Signal{Signal: signal}}
 }
