@@ -87,8 +87,8 @@ func (s *Server) Session(stream wire.DRPCNodeSession_SessionStream) error {
 	err = s.receive(ctx, ses, stream)
 	cancel(err)
 	sender.Wait()
-	s.close(ses)
 	s.Log.Info("node session ended", "node", ses.node, "why", context.Cause(ctx))
+	s.close(ses)
 	return err
 }
 
