@@ -267,6 +267,10 @@ func (c *Config) fillHooks(r *raw) {
 	}
 	c.UnkillableStepProgram = r.str("UnkillableStepProgram")
 	c.UnkillableStepTimeout = r.seconds("UnkillableStepTimeout")
+	if !r.given("UnkillableStepTimeout") {
+		// slurm.conf(5): 60 seconds or five times MessageTimeout.
+		c.UnkillableStepTimeout = max(c.UnkillableStepTimeout, 5*r.seconds("MessageTimeout"))
+	}
 }
 
 // impliedAlloc adds Alloc where another flag needs it.

@@ -92,6 +92,8 @@ func (c *Config) showParam(p *Param, rt Runtime, add func(k, v string)) {
 		add(p.Name, showUser(c.SlurmUser, rt))
 	case "SlurmdUser":
 		add(p.Name, showUser(c.SlurmdUser, rt))
+	case "UnkillableStepTimeout":
+		add(p.Name, strconv.FormatInt(int64(c.UnkillableStepTimeout/time.Second), 10)+p.Unit)
 	case "SlurmctldHost":
 		for i, h := range c.SlurmctldHosts {
 			text := h.Name

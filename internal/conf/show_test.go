@@ -25,6 +25,7 @@ SlurmUser=slurm
 DefMemPerCPU=100
 AccountingStorageTRES=gres/gpu
 SelectTypeParameters=CR_Core_Memory
+MessageTimeout=20
 GresTypes=gpu
 DefCpuPerGPU=2
 Prolog=/a
@@ -40,7 +41,7 @@ NodeName=n[1-3]
 		"PriorityDecayHalfLife": "7-00:00:00", "PreemptExemptTime": "00:00:00", "JobRequeue": "1", "TrackWCKey": "No",
 		"Epilog": "(null)", "Prolog[0]": "/a", "Prolog[1]": "/b", "SuspendTime": "INFINITE", "ResumeRate": "300 nodes/min",
 		"VSizeFactor": "0 percent", "SwitchType": "(null)", "PrologEpilogTimeout": "65534", "SLURM_CONF": c.Path,
-		"AccountingStorageEnforce": "none", "PriorityFlags": "", "MpiDefault": "none",
+		"AccountingStorageEnforce": "none", "PriorityFlags": "", "MpiDefault": "none", "UnkillableStepTimeout": "100 sec",
 	} {
 		assert.Equal(t, want, got[k], k)
 	}
