@@ -28,6 +28,7 @@ func main() {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "f", Usage: "`FILE` to read instead of the usual slurm.conf"},
 			&cli.BoolFlag{Name: "D", Usage: "stay in the foreground (it always does; a supervisor keeps it running)"},
+			&cli.BoolFlag{Name: "systemd", Usage: "systemd waits for our word that we serve"},
 			&cli.StringFlag{Name: "host", Usage: "which `SLURMCTLDHOST` this is, where the host's name does not tell"},
 			&cli.StringFlag{Name: "dump", Usage: "write the embedded database to `FILE` and end"},
 			&cli.StringFlag{Name: "restore", Usage: "load the embedded database from `FILE` and end"},
@@ -50,7 +51,7 @@ func run(c *cli.Context) error {
 	if err := profile.Serve(ctx, "ctld"); err != nil {
 		return err
 	}
-	opts := ctld.Options{Conf: path, Host: c.String("host"), Version: version.Slurm}
+	opts := ctld.Options{Conf: path, Host: c.String("host"), Version: version.Slurm, Systemd: c.Bool("systemd")}
 	switch {
 	case c.String("dump") != "":
 		return ctld.Dump(ctx, opts, c.String("dump"))

@@ -35,6 +35,7 @@ func main() {
 			&cli.StringFlag{Name: "N", Usage: "which `NODE` of slurm.conf this is"},
 			&cli.StringFlag{Name: "f", Usage: "`FILE` to read instead of the usual slurm.conf"},
 			&cli.BoolFlag{Name: "D", Usage: "stay in the foreground (it always does; a supervisor keeps it running)"},
+			&cli.BoolFlag{Name: "systemd", Usage: "systemd waits for our word that we serve"},
 			&cli.BoolFlag{Name: "C", Usage: "print this machine's line for slurm.conf and end"},
 			&cli.BoolFlag{Name: "G", Usage: "print the generic resources of gres.conf and end"},
 			&cli.BoolFlag{Name: "c", Usage: "clear locks that a killed noded left (the kernel always does)"},
@@ -77,7 +78,7 @@ func run(c *cli.Context, verbose int) error {
 	return daemon.Run(ctx, daemon.Options{
 		Conf: path, Node: c.String("N"), Declared: c.Bool("declared"), LogFile: c.String("L"),
 		Server: c.String("conf-server"), ConfDir: c.Path("conf-dir"), Key: c.Path("key"),
-		Verbose: verbose, BootID: c.String("boot-id"), Version: version.Slurm,
+		Verbose: verbose, BootID: c.String("boot-id"), Version: version.Slurm, Systemd: c.Bool("systemd"),
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sync/errgroup"
 
 	"muster/internal/auth/conffetch"
@@ -20,6 +19,7 @@ import (
 	"muster/internal/auth/sack"
 	"muster/internal/auth/slurm"
 	"muster/internal/command/client"
+	"muster/internal/supervisor"
 	"muster/internal/users"
 )
 
@@ -90,12 +90,7 @@ func follow(ctx context.Context, fetcher *conffetch.Fetcher, log *slog.Logger) {
 // ready tells whoever started us that we serve.
 func ready(o options, log *slog.Logger) {
 	report(nil)
-	if !o.systemd {
-		return
-	}
-	if sent, err := daemon.SdNotify(true, daemon.SdNotifyReady); err != nil || !sent {
-		log.Warn("--systemd: systemd does not listen for our word", "error", err)
-	}
+	supervisor.Ready(log, o.systemd)
 }
 
 // authentication reads slurm.conf and the key that it asks for.

@@ -23,6 +23,7 @@ import (
 	"muster/internal/controller"
 	"muster/internal/sched"
 	"muster/internal/store"
+	"muster/internal/supervisor"
 	"muster/internal/users"
 	"muster/internal/wire"
 )
@@ -32,6 +33,7 @@ type Options struct {
 	Conf    string // slurm.conf
 	Host    string // which SlurmctldHost this is; empty = found by name and address
 	Version string
+	Systemd bool // --systemd: it waits for our word
 }
 
 // daemon is a running ctld.
@@ -77,6 +79,7 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	d.db = db
 	defer db.close(d)
+	supervisor.Ready(d.log, opts.Systemd) // as the leader, or standing by
 	for ctx.Err() == nil {
 		err := d.lead(ctx)
 		if ctx.Err() != nil {

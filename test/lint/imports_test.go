@@ -31,6 +31,7 @@ var mayImport = map[string]string{
 	"conf":        vocabulary,
 	"version":     "",
 	"users":       "",
+	"supervisor":  "",
 
 	// Deciding: none knows the inside of another; placement asks gres for the
 	// devices inside a node that it has chosen.
@@ -55,13 +56,13 @@ var mayImport = map[string]string{
 	// The edges.
 	"api":     vocabulary + " " + formats + " auth users controller sched version",
 	"command": vocabulary + " " + formats + " auth users version",
-	"node":    vocabulary + " " + formats + " auth users version",
+	"node":    vocabulary + " " + formats + " auth users version supervisor",
 	"rest":    vocabulary + " " + formats + " auth users version command",
 	"metrics": vocabulary,
 	"web":     vocabulary,
 
 	// What the programs are wired of, where that is more than a main.go.
-	"ctld":       vocabulary + " " + formats + " auth users version api controller sched store",
+	"ctld":       vocabulary + " " + formats + " auth users version supervisor api controller sched store",
 	"devcluster": vocabulary + " " + formats + " auth version command/client node/daemon node/hollow",
 	"sim":        vocabulary + " " + formats + " sched controller " + deciding,
 }

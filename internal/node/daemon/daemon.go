@@ -26,6 +26,7 @@ import (
 	"muster/internal/node/cgroup"
 	"muster/internal/node/jobenv"
 	"muster/internal/node/session"
+	"muster/internal/supervisor"
 	"muster/internal/users"
 	"muster/internal/wire"
 )
@@ -42,6 +43,7 @@ type Options struct {
 	Verbose  int    // -v
 	BootID   string // in place of the kernel's
 	Version  string
+	Systemd  bool // --systemd: it waits for our word
 }
 
 type daemon struct {
@@ -95,6 +97,7 @@ func Run(ctx context.Context, opts Options) error {
 	if d.fetcher != nil {
 		work.Go(func() { d.fetcher.Follow(ctx, d.log, nil, d.reload) })
 	}
+	supervisor.Ready(d.log, opts.Systemd)
 	d.session.Run(ctx)
 	d.log.Info("noded ends; steps go on")
 	return nil
