@@ -3,7 +3,6 @@ package controller
 import (
 	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -288,19 +287,5 @@ func indexRanges(g *sched.Gres) string {
 	if len(ids) == 0 {
 		return "N/A"
 	}
-	sort.Slice(ids, func(a, b int) bool { return ids[a] < ids[b] })
-	var parts []string
-	for i := 0; i < len(ids); {
-		k := i
-		for k+1 < len(ids) && ids[k+1] == ids[k]+1 {
-			k++
-		}
-		text := strconv.FormatUint(uint64(ids[i]), 10)
-		if k > i {
-			text += "-" + strconv.FormatUint(uint64(ids[k]), 10)
-		}
-		parts = append(parts, text)
-		i = k + 1
-	}
-	return strings.Join(parts, ",")
+	return model.NumberRanges(ids)
 }

@@ -100,6 +100,17 @@ func StateWord(s wire.BaseState, flags uint32) StateName {
 	return BaseName(s)
 }
 
+// FlagWords are the long names of the flags that stand on top of a state.
+func FlagWords(flags uint32) []string {
+	var out []string
+	for _, f := range flagNames {
+		if flags&uint32(f.flag) != 0 {
+			out = append(out, f.name.Long)
+		}
+	}
+	return out
+}
+
 // ParseState finds the state that a user named by its short or long word, in
 // any case.
 func ParseState(word string) (StateName, bool) {

@@ -2,11 +2,11 @@ package control
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"muster/internal/hostlist"
+	"muster/internal/model"
 	"muster/internal/wire"
 )
 
@@ -28,13 +28,9 @@ func (r *jobRecord) allocation() {
 func holding(a *wire.NodeAlloc) string {
 	var gres []string
 	for _, g := range a.Gres {
-		word := gresName(g) + ":" + strconv.FormatUint(g.Count, 10)
-		if len(g.Index) > 0 {
-			word += "(IDX:" + numbers(g.Index) + ")"
-		}
-		gres = append(gres, word)
+		gres = append(gres, model.GresText(g))
 	}
-	return fmt.Sprintf("CPU_IDs=%s Mem=%d GRES=%s", numbers(cpuIDs(a)), a.Mem, strings.Join(gres, ","))
+	return fmt.Sprintf("CPU_IDs=%s Mem=%d GRES=%s", model.NumberRanges(cpuIDs(a)), a.Mem, strings.Join(gres, ","))
 }
 
 // cpuIDs are the CPUs of the cores that are held, counted core by core.
@@ -52,19 +48,12 @@ func cpuIDs(a *wire.NodeAlloc) []uint32 {
 	return ids
 }
 
-func gresName(g *wire.GresAlloc) string {
-	if g.Type == "" {
-		return g.Name
-	}
-	return g.Name + ":" + g.Type
-}
-
 func totalGres(alloc []*wire.NodeAlloc) string {
 	var names []string
 	sum := make(map[string]uint64)
 	for _, a := range alloc {
 		for _, g := range a.Gres {
-			name := gresName(g)
+			name := model.GresName(g)
 			if _, seen := sum[name]; !seen {
 				names = append(names, name)
 			}
@@ -75,29 +64,6 @@ func totalGres(alloc []*wire.NodeAlloc) string {
 		names[i] = name + ":" + strconv.FormatUint(sum[name], 10)
 	}
 	return strings.Join(names, ",")
-}
-
-// numbers writes ascending numbers with runs as "first-last".
-func numbers(ids []uint32) string {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	var b []byte
-	for i := 0; i < len(ids); {
-		j := i
-		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
-			j++
-		}
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendUint(b, uint64(ids[i]), 10)
-		if j > i {
-			b = append(b, '-')
-			b = strconv.AppendUint(b, uint64(ids[j]), 10)
-		}
-		i = j + 1
-	}
-	return string(b)
 }
 
 func stepNodes(s *wire.StepState) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"muster/internal/command"
+	"muster/internal/command/dataparser"
 	"muster/internal/command/flags"
 	"muster/internal/command/getopt"
 	"muster/internal/model"
@@ -38,6 +39,7 @@ type Query struct {
 	Iterate  int
 	Clusters string
 	NoConv   bool
+	Dump     dataparser.Choice // --json, --yaml
 
 	formatText, formatNames string
 	formatFrom              int // 0 default, 1 environment, 2 command line
@@ -156,6 +158,9 @@ func (q *Query) set(ctx context.Context, p *command.Program, who Users, v flags.
 		return q.setSteps(p, v.Text)
 	case keyUser:
 		q.setUsers(ctx, p, who, v.Text)
+	case keyJSON, keyYAML:
+		code, stop := q.Dump.Take(p, v.Key == keyYAML, v.Text)
+		return code, !stop
 	case keyOnlyState, keyFederation, keyLocal:
 		// What is asked for is decided by the columns; and without a federation all jobs are local.
 	}
@@ -276,6 +281,10 @@ func (q *Query) chooseFormat(p *command.Program) {
 }
 
 func (q *Query) parseStates(p *command.Program) (int, bool) {
+	if q.Dump.Wanted && q.stateText == "" {
+		q.Select.AllStates = true // everything, even what is normally left out
+		return 0, true
+	}
 	if q.StartAll {
 		q.Select.States = []string{"PENDING"}
 		return 0, true

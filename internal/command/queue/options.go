@@ -34,6 +34,8 @@ const (
 	keyStates
 	keySteps
 	keyUser
+	keyJSON
+	keyYAML
 	keyLater
 )
 
@@ -49,6 +51,7 @@ var options = append([]flags.Flag{
 	{Long: "Format", Short: 'O', Arg: getopt.Required, Key: keyNames, Meta: "format", Help: "columns by names: name[:[.]width]"},
 	{Long: "hide", Key: keyHide, Help: "leave out jobs in hidden partitions"},
 	{Long: "iterate", Short: 'i', Arg: getopt.Required, Key: keyIterate, Meta: "seconds", Help: "show again and again"},
+	{Long: "json", Arg: getopt.Optional, Key: keyJSON, Meta: "data_parser", Help: "all that is known, as JSON"},
 	{Long: "jobs", Short: 'j', Arg: getopt.Optional, Key: keyJobs, Meta: "ids", Help: "only these jobs"},
 	{Long: "job", Arg: getopt.Optional, Key: keyJobs},
 	{Long: "licenses", Short: 'L', Arg: getopt.Required, Key: keyLicenses, Meta: "names", Help: "only jobs that want these licenses"},
@@ -74,11 +77,10 @@ var options = append([]flags.Flag{
 	{Long: "steps", Short: 's', Arg: getopt.Optional, Key: keySteps, Meta: "ids", Help: "steps, all or these"},
 	{Long: "step", Arg: getopt.Optional, Key: keySteps},
 	{Long: "user", Short: 'u', Arg: getopt.Required, Key: keyUser, Meta: "names", Help: "only jobs of these users"},
+	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "all that is known, as YAML"},
 	{Long: "users", Arg: getopt.Required, Key: keyUser},
 
 	{Long: "expand-patterns", Key: keyLater + 0, Later: true},
-	{Long: "json", Arg: getopt.Optional, Key: keyLater + 1, Later: true},
-	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 2, Later: true},
 	{Long: "priority", Short: 'P', Key: keyLater + 3, Later: true},
 	{Long: "running-over", Arg: getopt.Required, Key: keyLater + 4, Later: true},
 	{Long: "running-under", Arg: getopt.Required, Key: keyLater + 5, Later: true},

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -68,6 +67,9 @@ func (q *Query) once(ctx context.Context, p *command.Program, c *client.Client) 
 			return code
 		}
 	}
+	if q.Dump.Wanted {
+		return q.dump(ctx, p, c, view)
+	}
 	var jobs []*wire.JobInfo
 	if !q.Nobody {
 		var refusal *wire.Refusal
@@ -124,8 +126,23 @@ func NewContext(getenv func(string) string) *Context {
 
 // Load asks for jobs and sets the view's clock to the controller's.
 func Load(ctx context.Context, c *client.Client, req *wire.JobsRequest, view *Context) (jobs []*wire.JobInfo, refusal *wire.Refusal, err error) {
+	refusal, err = Each(ctx, c, req, view, func(page *wire.JobsPage) error {
+		jobs = append(jobs, page.Jobs...)
+		return nil
+	})
+	return jobs, refusal, err
+}
+
+// errBroken ends an answer that was cut off after some of it was used.
+var errBroken = errors.New("the controller's answer broke off")
+
+// Each asks for jobs and hands each page on as it comes.
+func Each(ctx context.Context, c *client.Client, req *wire.JobsRequest, view *Context, use func(*wire.JobsPage) error) (refusal *wire.Refusal, err error) {
+	used := false
 	err = c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
-		jobs, refusal = nil, nil
+		if used {
+			return errBroken
+		}
 		stream, err := ctld.Jobs(ctx, req)
 		if err != nil {
 			return err
@@ -146,13 +163,13 @@ func Load(ctx context.Context, c *client.Client, req *wire.JobsRequest, view *Co
 			if page.Now != 0 {
 				view.Now = time.Unix(page.Now, 0)
 			}
-			jobs = append(jobs, page.Jobs...)
+			used = used || len(page.Jobs) > 0
+			if err := use(page); err != nil {
+				return err
+			}
 		}
 	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w", err)
-	}
-	return jobs, refusal, nil
+	return refusal, err
 }
 
 // rows filters what the controller could not, and orders.

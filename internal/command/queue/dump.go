@@ -1,0 +1,41 @@
+package queue
+
+import (
+	"context"
+
+	"muster/internal/command"
+	"muster/internal/command/client"
+	"muster/internal/command/dataparser"
+	"muster/internal/wire"
+)
+
+// dump is squeue --json: all that is known of the jobs that are asked for.
+func (q *Query) dump(ctx context.Context, p *command.Program, c *client.Client, view *Context) int {
+	req := &wire.JobsRequest{Select: q.Select, One: q.One}
+	keep := func(j *wire.JobInfo) bool {
+		return !q.Nobody && (len(q.Licenses) == 0 || wantsLicense(j.Spec, q.Licenses))
+	}
+	return DumpJobs(ctx, p, c, &q.Dump, req, view, keep)
+}
+
+// DumpJobs answers a request for jobs in the layout of data_parser.
+func DumpJobs(ctx context.Context, p *command.Program, c *client.Client, choice *dataparser.Choice, req *wire.JobsRequest,
+	view *Context, keep func(*wire.JobInfo) bool) int {
+	nodes, err := Layouts(ctx, c)
+	if err != nil {
+		p.Raw("slurm_load_node error: %v", err)
+		return command.ExitError
+	}
+	w := choice.Begin(p)
+	d := &Dump{Context: view, Writer: w, Nodes: nodes, Select: c.Conf.Get("SelectTypeParameters"), Keep: keep}
+	refusal, err := d.Jobs(ctx, c, req)
+	switch {
+	case err != nil:
+		p.Raw("slurm_load_jobs error: %v", err)
+		return command.ExitError
+	case refusal.GetCode() != 0:
+		p.Raw("slurm_load_jobs error: %s", refusal.Message)
+		return command.ExitError
+	}
+	return dataparser.Finish(ctx, p, w, c.Conf.Cluster)
+}
