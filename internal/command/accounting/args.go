@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muster/internal/command"
+	"muster/internal/command/dataparser"
 	"muster/internal/command/flags"
 	"muster/internal/command/getopt"
 	"muster/internal/hostlist"
@@ -34,6 +35,7 @@ type Query struct {
 	Clusters string
 	Script   bool
 	Env      bool
+	Dump     dataparser.Choice // --json, --yaml
 
 	lists                []string
 	delimiter            string
@@ -115,6 +117,9 @@ func (q *Query) set(ctx context.Context, p *command.Program, names Names, v flag
 		return setRange(p, v.Text, "node", &r.MinNodes, &r.MaxNodes)
 	case keyNoConvert:
 		q.NoConv = true
+	case keyJSON, keyYAML:
+		code, stop := q.Dump.Take(p, v.Key == keyYAML, v.Text)
+		return code, !stop
 	case keyNodes:
 		return q.setNodes(p, v.Text)
 	case keyNoHeader:

@@ -41,6 +41,8 @@ const (
 	keyUnits
 	keyUsers
 	keyWCKeys
+	keyJSON
+	keyYAML
 	keyLater
 )
 
@@ -63,6 +65,7 @@ var options = append([]flags.Flag{
 	{Long: "helpformat", Short: 'e', Key: keyHelpFormat, Help: "list the fields that -o knows"},
 	{Short: 'h', Key: keyHelp, Help: "show this text and exit"},
 	{Long: "jobs", Short: 'j', Arg: getopt.Required, Key: keyJobs, Meta: "ids", Help: "only these jobs or steps"},
+	{Long: "json", Arg: getopt.Optional, Key: keyJSON, Meta: "data_parser", Help: "all that is known, as JSON"},
 	{Long: "local", Key: keyPlain, Help: "this cluster only"},
 	{Long: "long", Short: 'l', Key: keyLong, Help: "many columns"},
 	{Long: "name", Arg: getopt.Required, Key: keyName, Meta: "names", Help: "only jobs of these names"},
@@ -94,8 +97,7 @@ var options = append([]flags.Flag{
 	{Long: "expand-patterns", Key: keyLater + 5, Later: true},
 	{Long: "file", Short: 'f', Arg: getopt.Required, Key: keyLater + 6, Later: true},
 	{Long: "flags", Short: 'F', Arg: getopt.Required, Key: keyLater + 7, Later: true},
-	{Long: "json", Arg: getopt.Optional, Key: keyLater + 8, Later: true},
 	{Long: "truncate", Short: 'T', Key: keyLater + 9, Later: true},
 	{Long: "use-local-uid", Key: keyLater + 10, Later: true},
-	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 11, Later: true},
+	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "all that is known, as YAML"},
 }, flags.Common...)

@@ -207,7 +207,7 @@ func TestRefusals(t *testing.T) {
 		"sacct: error: Invalid user id: nosuch\n":                                                               {"-u", "nosuch"},
 		"sacct: unrecognized option '--nosuch'\n":                                                               {"--nosuch"},
 		"sacct: error: Unknown arguments:\nsacct: error:  foo\n":                                                {"foo"},
-		"sacct: error: not supported yet: --json\n":                                                             {"--json"},
+		"sacct: error: not supported yet: --completion\n":                                                             {"--completion"},
 		"sacct: error: Invalid unit type 'Q'. Possible options are 'KMGTP'\nsacct: fatal: Invalid unit type\n":  {"--units=Q"},
 		"sacct: fatal: When requesting job scripts you must also request specific jobs with the '-j' option.\n": {"-B"},
 		"sacct: error: Start time (2030-01-01T00:00:00) requested is after end time (2020-01-01T00:00:00).\n":   {"-S", "2030-01-01", "-E", "2020-01-01"},

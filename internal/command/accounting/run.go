@@ -44,6 +44,9 @@ func Run(ctx context.Context, p *command.Program) int {
 	}
 	out := &Context{Now: view.Now, TimeFormat: view.TimeFormat, TasksWidth: view.TasksWidth, Cluster: c.Conf.Cluster,
 		Unit: q.Unit, NoConvert: q.NoConv}
+	if q.Dump.Wanted {
+		return q.dumpRuns(ctx, p, c, out)
+	}
 	if q.Style.Header && !q.Script && !q.Env {
 		p.Print("%s", q.Table.AppendHeader(nil, &q.Style))
 	}

@@ -2,9 +2,9 @@ package control
 
 import (
 	"fmt"
-	"net"
 	"strings"
 
+	"muster/internal/command/nodes"
 	"muster/internal/model"
 	"muster/internal/wire"
 )
@@ -34,7 +34,7 @@ func AppendNode(b []byte, style *Style, n *wire.NodeInfo, userName func(uint32) 
 	if s.Version != "" {
 		version = "Version=" + s.Version
 	}
-	r.line("NodeAddr=%s NodeHostName=%s Port=%d %s", or(HostOf(s.Addr), s.Name), or(s.Hostname, s.Name), n.Port, version)
+	r.line("NodeAddr=%s NodeHostName=%s Port=%d %s", or(nodes.Host(s.Addr), s.Name), or(s.Hostname, s.Name), n.Port, version)
 	if s.Os != "" {
 		r.line("OS=%s ", s.Os)
 	}
@@ -96,12 +96,4 @@ func nodeTimes(r *record, n *wire.NodeInfo, userName func(uint32) string) {
 	if s.Extra != "" {
 		r.line("Extra=%s", s.Extra)
 	}
-}
-
-// HostOf is an address without its port, which a node may report it with.
-func HostOf(addr string) string {
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		return host
-	}
-	return addr
 }

@@ -100,7 +100,7 @@ func (s *session) showDaemons(ctx context.Context, _ string) {
 			break
 		}
 	}
-	nodes, refusal, err := LoadNodes(ctx, s, &wire.NodesRequest{All: true})
+	nodes, refusal, err := s.loadNodes(ctx, &wire.NodesRequest{All: true})
 	switch {
 	case err != nil:
 		s.fail("slurm_load_node error: %v", err)

@@ -7,6 +7,7 @@ import (
 
 	"muster/internal/command"
 	"muster/internal/command/client"
+	"muster/internal/command/dataparser"
 	"muster/internal/command/flags"
 	"muster/internal/command/getopt"
 	"muster/internal/command/queue"
@@ -23,6 +24,8 @@ const (
 	keyQuiet
 	keyPlain
 	keyFuture
+	keyJSON
+	keyYAML
 	keyLater
 )
 
@@ -38,10 +41,10 @@ var options = append([]flags.Flag{
 	{Long: "oneliner", Short: 'o', Key: keyOneliner, Help: "a line for each record"},
 	{Long: "quiet", Short: 'Q', Key: keyQuiet, Help: "say nothing but errors"},
 	{Long: "future", Short: 'F', Key: keyFuture, Help: "nodes that are yet to come, too"},
-	{Long: "json", Arg: getopt.Optional, Key: keyLater + 1, Later: true},
+	{Long: "json", Arg: getopt.Optional, Key: keyJSON, Meta: "data_parser", Help: "records as JSON"},
 	{Long: "sibling", Key: keyLater + 2, Later: true},
 	{Long: "uid", Short: 'u', Arg: getopt.Required, Key: keyLater + 3, Later: true},
-	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 4, Later: true},
+	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "records as YAML"},
 }, flags.Common...)
 
 // session is one run of scontrol, with the settings that its own commands change.
@@ -51,6 +54,7 @@ type session struct {
 	style  Style
 	all    bool
 	future bool
+	dump   dataparser.Choice // --json, --yaml
 	code   int
 	done   bool
 	names  *users.Resolver
@@ -83,6 +87,10 @@ func Run(ctx context.Context, p *command.Program) int {
 			s.style.OneLine = true
 		case keyQuiet:
 			p.Level = -1
+		case keyJSON, keyYAML:
+			if code, stop := s.dump.Take(p, v.Key == keyYAML, v.Text); stop {
+				return code
+			}
 		case keyHelp:
 			help(p)
 			return 0

@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -21,6 +19,7 @@ type entity struct {
 	shortest int
 	run      func(*session, context.Context, string)
 	local    func(*session, string)
+	dump     func(*session, context.Context, string) // --json, --yaml
 }
 
 func entities() []entity {
@@ -30,11 +29,11 @@ func entities() []entity {
 		{name: "hostnames", shortest: 5, local: (*session).showHostNames},
 		{name: "hostlistsorted", shortest: 9, local: func(s *session, id string) { s.showHostList(id, true) }},
 		{name: "hostlist", shortest: 5, local: func(s *session, id string) { s.showHostList(id, false) }},
-		{name: "jobs", shortest: 1, run: (*session).showJob},
-		{name: "jobid", shortest: 5, run: (*session).showJob},
-		{name: "nodes", shortest: 1, run: (*session).showNode},
-		{name: "partitions", shortest: 2, run: (*session).showPartition},
-		{name: "partitionname", shortest: 13, run: (*session).showPartition},
+		{name: "jobs", shortest: 1, run: (*session).showJob, dump: (*session).dumpJobs},
+		{name: "jobid", shortest: 5, run: (*session).showJob, dump: (*session).dumpJobs},
+		{name: "nodes", shortest: 1, run: (*session).showNode, dump: (*session).dumpNodes},
+		{name: "partitions", shortest: 2, run: (*session).showPartition, dump: (*session).dumpPartitions},
+		{name: "partitionname", shortest: 13, run: (*session).showPartition, dump: (*session).dumpPartitions},
 		{name: "steps", shortest: 1, run: (*session).showStep},
 	}
 }
@@ -76,6 +75,11 @@ func (s *session) showLocal(words []string) bool {
 		s.fail("invalid entity:%s for keyword:show ", name)
 		return true
 	}
+	if s.dump.Wanted && e.dump == nil {
+		s.p.Error("not supported yet: show %s as JSON or YAML", e.name)
+		s.code = 1
+		return true
+	}
 	if e.local == nil {
 		return false
 	}
@@ -88,7 +92,11 @@ func (s *session) showLocal(words []string) bool {
 
 func (s *session) show(ctx context.Context, words []string) {
 	name, id := target(words)
-	if e, ok := findEntity(name); ok {
+	switch e, ok := findEntity(name); {
+	case !ok:
+	case s.dump.Wanted:
+		e.dump(s, ctx, id)
+	default:
 		e.run(s, ctx, id)
 	}
 }
@@ -101,18 +109,26 @@ func (s *session) loadJobs(ctx context.Context, req *wire.JobsRequest) ([]*wire.
 	return jobs, refusal, err
 }
 
-func (s *session) showJob(ctx context.Context, id string) {
+// jobsRequest asks for one job or, without an id, for all.
+func (s *session) jobsRequest(id string) (*wire.JobsRequest, bool) {
 	sel := &wire.JobSelect{AllStates: true, AllPartitions: s.all || id != ""}
-	var ref *wire.JobRef
 	if id != "" {
-		var err error
-		if ref, err = model.ParseJobRef(strings.SplitN(id, "+", 2)[0]); err != nil || ref.HasStep {
+		ref, err := model.ParseJobRef(strings.SplitN(id, "+", 2)[0])
+		if err != nil || ref.HasStep {
 			s.fail("scontrol_print_job error: Invalid job id specified")
-			return
+			return nil, false
 		}
 		sel.Jobs = []*wire.JobRef{ref}
 	}
-	jobs, refusal, err := s.loadJobs(ctx, &wire.JobsRequest{Select: sel, One: id != ""})
+	return &wire.JobsRequest{Select: sel, One: id != ""}, true
+}
+
+func (s *session) showJob(ctx context.Context, id string) {
+	req, ok := s.jobsRequest(id)
+	if !ok {
+		return
+	}
+	jobs, refusal, err := s.loadJobs(ctx, req)
 	switch {
 	case err != nil:
 		s.fail("slurm_load_jobs error: %v", err)
@@ -206,7 +222,7 @@ func (s *session) showNode(ctx context.Context, id string) {
 			return
 		}
 	}
-	nodes, refusal, err := LoadNodes(ctx, s, &wire.NodesRequest{All: true})
+	nodes, refusal, err := s.loadNodes(ctx, &wire.NodesRequest{All: true})
 	switch {
 	case err != nil:
 		s.fail("slurm_load_node error: %v", err)
@@ -244,37 +260,21 @@ func (s *session) showNode(ctx context.Context, id string) {
 	}
 }
 
-// LoadNodes asks for nodes and sets the clock.
-func LoadNodes(ctx context.Context, s *session, req *wire.NodesRequest) (nodes []*wire.NodeInfo, refusal *wire.Refusal, err error) {
-	err = s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
-		nodes, refusal = nil, nil
-		stream, err := ctld.Nodes(ctx, req)
-		if err != nil {
-			return err
-		}
-		defer stream.Close()
-		for {
-			page, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if page.Refusal.GetCode() != 0 {
-				refusal = page.Refusal
-				return nil
-			}
-			if page.Now != 0 {
-				s.style.Now = time.Unix(page.Now, 0)
-			}
-			nodes = append(nodes, page.Nodes...)
-		}
-	})
-	return nodes, refusal, err
+// loadNodes asks for nodes and sets the clock.
+func (s *session) loadNodes(ctx context.Context, req *wire.NodesRequest) ([]*wire.NodeInfo, *wire.Refusal, error) {
+	nodes, err := s.c.LoadNodes(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	if nodes.Now != 0 {
+		s.style.Now = time.Unix(nodes.Now, 0)
+	}
+	return nodes.List, nodes.Refusal, nil
 }
 
-func (s *session) showPartition(ctx context.Context, id string) {
+// loadPartitions asks for one partition or, without a name, for all. An unknown
+// one leaves the list empty.
+func (s *session) loadPartitions(ctx context.Context, id string) ([]*wire.PartitionInfo, bool) {
 	var reply *wire.PartitionsReply
 	err := s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
 		reply, err = ctld.Partitions(ctx, &wire.PartitionsRequest{Name: id, All: s.all || id != ""})
@@ -283,23 +283,27 @@ func (s *session) showPartition(ctx context.Context, id string) {
 	switch {
 	case err != nil:
 		s.fail("slurm_load_partitions error: %v", err)
-		return
+		return nil, false
 	case id == "" && reply.Refusal.GetCode() != 0:
 		s.fail("slurm_load_partitions error: %s", reply.Refusal.Message)
+		return nil, false
+	}
+	return slices.DeleteFunc(reply.Partitions, func(p *wire.PartitionInfo) bool { return id != "" && p.Name != id }), true
+}
+
+func (s *session) showPartition(ctx context.Context, id string) {
+	list, ok := s.loadPartitions(ctx, id)
+	switch {
+	case !ok:
 		return
-	}
-	shown := false
-	for _, p := range reply.Partitions {
-		if id == "" || p.Name == id {
-			shown = true
-			_, _ = s.p.Stdout.Write(AppendPartition(nil, &s.style, p))
-		}
-	}
-	if !shown && id != "" {
+	case len(list) == 0 && id != "":
 		s.code = 1
 		s.p.Print("Partition %s not found\n", id)
-	} else if !shown {
+	case len(list) == 0:
 		s.p.Print("No partitions in the system\n")
+	}
+	for _, p := range list {
+		_, _ = s.p.Stdout.Write(AppendPartition(nil, &s.style, p))
 	}
 }
 

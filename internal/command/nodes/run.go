@@ -2,14 +2,13 @@ package nodes
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"time"
 
 	"muster/internal/command"
 	"muster/internal/command/client"
+	"muster/internal/command/dataparser"
 	"muster/internal/command/flags"
 	"muster/internal/command/getopt"
 	"muster/internal/hostlist"
@@ -39,7 +38,8 @@ const (
 	keyReservation
 	keyFuture
 	keyPlain
-	keyLater
+	keyJSON
+	keyYAML
 )
 
 var options = append([]flags.Flag{
@@ -67,8 +67,8 @@ var options = append([]flags.Flag{
 	{Long: "states", Short: 't', Arg: getopt.Required, Key: keyStates, Meta: "states", Help: "only nodes in these states"},
 	{Long: "summarize", Short: 's', Key: keySummarize, Help: "a row for each partition"},
 	{Long: "future", Short: 'F', Key: keyFuture, Help: "nodes that are yet to come, too"},
-	{Long: "json", Arg: getopt.Optional, Key: keyLater + 1, Later: true},
-	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 2, Later: true},
+	{Long: "json", Arg: getopt.Optional, Key: keyJSON, Meta: "data_parser", Help: "all that is known, as JSON"},
+	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "all that is known, as YAML"},
 }, flags.Common...)
 
 // query is a command line that was read.
@@ -81,6 +81,7 @@ type query struct {
 	formatGiven                    bool
 	sortText, partitions, clusters string
 	iterate                        int
+	dump                           dataparser.Choice // --json, --yaml
 	table                          *Table
 }
 
@@ -182,6 +183,9 @@ func (q *query) set(p *command.Program, v flags.Value) (int, bool) {
 		q.sortText = v.Text
 	case keySummarize:
 		q.summary = true
+	case keyJSON, keyYAML:
+		code, stop := q.dump.Take(p, v.Key == keyYAML, v.Text)
+		return code, !stop
 	case keyStates:
 		filters, bad := parseStates(v.Text)
 		if bad != "" {
@@ -260,6 +264,9 @@ func (q *query) once(ctx context.Context, p *command.Program, c *client.Client, 
 	if code != 0 {
 		return code
 	}
+	if q.dump.Wanted {
+		return q.writeDump(ctx, p, c, view, parts, nodes)
+	}
 	if q.clusters != "" {
 		p.Print("CLUSTER: %s\n", c.Conf.Cluster)
 	}
@@ -287,53 +294,31 @@ func (t *Table) Append(b []byte, header bool, rows []*Row) []byte {
 }
 
 func (q *query) load(ctx context.Context, p *command.Program, c *client.Client, view *Context) (parts []*wire.PartitionInfo, nodes []*wire.NodeInfo, code int) {
-	var refusal *wire.Refusal
-	err := c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
-		parts, nodes = nil, nil
-		reply, err := ctld.Partitions(ctx, &wire.PartitionsRequest{All: q.all})
-		if err != nil {
-			return err
-		}
-		if reply.Refusal.GetCode() != 0 {
-			refusal = reply.Refusal
-			return nil
-		}
-		parts = q.wanted(reply.Partitions)
-		return loadNodes(ctx, ctld, view, &nodes)
+	reply := &wire.PartitionsReply{}
+	err := c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
+		reply, err = ctld.Partitions(ctx, &wire.PartitionsRequest{All: q.all})
+		return err
 	})
-	if !q.future {
-		nodes = slices.DeleteFunc(nodes, func(n *wire.NodeInfo) bool { return n.State.Base == wire.NodeBase_NODE_FUTURE })
+	all := &client.Nodes{}
+	if err == nil {
+		all, err = c.LoadNodes(ctx, &wire.NodesRequest{All: true})
 	}
 	switch {
 	case err != nil:
 		p.Raw("slurm_load_partitions: %v", err)
 		return nil, nil, command.ExitError
-	case refusal.GetCode() != 0:
-		p.Raw("slurm_load_partitions: %s", refusal.Message)
+	case reply.Refusal.GetCode() != 0:
+		p.Raw("slurm_load_partitions: %s", reply.Refusal.Message)
 		return nil, nil, command.ExitError
 	}
+	if all.Now != 0 {
+		view.Now = time.Unix(all.Now, 0)
+	}
+	parts, nodes = q.wanted(reply.Partitions), all.List
+	if !q.future {
+		nodes = slices.DeleteFunc(nodes, func(n *wire.NodeInfo) bool { return n.State.Base == wire.NodeBase_NODE_FUTURE })
+	}
 	return parts, nodes, 0
-}
-
-func loadNodes(ctx context.Context, ctld wire.DRPCCtldClient, view *Context, nodes *[]*wire.NodeInfo) error {
-	stream, err := ctld.Nodes(ctx, &wire.NodesRequest{All: true})
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
-	for {
-		page, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if page.Now != 0 {
-			view.Now = time.Unix(page.Now, 0)
-		}
-		*nodes = append(*nodes, page.Nodes...)
-	}
 }
 
 func (q *query) wanted(parts []*wire.PartitionInfo) []*wire.PartitionInfo {

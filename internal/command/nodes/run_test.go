@@ -46,7 +46,6 @@ func TestCommand(t *testing.T) {
 		{[]string{"-V"}, "slurm " + command.Version + "\n", "", 0},
 		{[]string{"-t", "nosuch"}, "", "sinfo: error: Bad state string: \"nosuch\"\nsinfo: error: valid states: " + validStates + "\n", 1},
 		{[]string{"-l", "-o", "%P"}, "", "sinfo: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.\n", 1},
-		{[]string{"--json"}, "", "sinfo: error: not supported yet: --json\n", 1},
 		{[]string{"-h", "-o", "%R%Q", "-n", "node1", "-p", "short"}, "short%Q\n", "Invalid node format specification: Q\n", 0},
 	} {
 		out, errs, code := commandtest.Run(t, func(p *command.Program) int { return Run(context.Background(), p) }, "sinfo", "", c.words...)

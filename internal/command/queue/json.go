@@ -3,8 +3,6 @@ package queue
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"strconv"
 	"strings"
 
@@ -33,27 +31,15 @@ type NodeLayout struct {
 
 // Layouts asks for the layout of all nodes.
 func Layouts(ctx context.Context, c *client.Client) (map[string]NodeLayout, error) {
-	out := map[string]NodeLayout{}
-	err := c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
-		stream, err := ctld.Nodes(ctx, &wire.NodesRequest{All: true})
-		if err != nil {
-			return err
-		}
-		defer stream.Close()
-		for {
-			page, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			for _, n := range page.Nodes {
-				out[n.State.GetName()] = NodeLayout{uint32(len(out)), n.CoresPerSocket, n.ThreadsPerCore}
-			}
-		}
-	})
-	return out, err
+	nodes, err := c.LoadNodes(ctx, &wire.NodesRequest{All: true})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]NodeLayout, len(nodes.List))
+	for i, n := range nodes.List {
+		out[n.State.GetName()] = NodeLayout{uint32(i), n.CoresPerSocket, n.ThreadsPerCore}
+	}
+	return out, nil
 }
 
 // Jobs writes the list "jobs" and what belongs beside it.

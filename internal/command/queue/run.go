@@ -224,29 +224,14 @@ func (q *Query) checkNodes(ctx context.Context, p *command.Program, c *client.Cl
 		p.Error("Invalid node name %s", q.Nodes)
 		return command.ExitError, false
 	}
-	known := make(map[string]bool)
-	err = c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
-		stream, err := ctld.Nodes(ctx, &wire.NodesRequest{All: true})
-		if err != nil {
-			return err
-		}
-		defer stream.Close()
-		for {
-			page, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			for _, n := range page.Nodes {
-				known[n.State.GetName()] = true
-			}
-		}
-	})
+	nodes, err := c.LoadNodes(ctx, &wire.NodesRequest{All: true})
 	if err != nil {
 		p.Raw("slurm_load_node error: %v", err)
 		return command.ExitError, false
+	}
+	known := make(map[string]bool, len(nodes.List))
+	for _, n := range nodes.List {
+		known[n.State.GetName()] = true
 	}
 	for i, name := range names {
 		if name == "localhost" {

@@ -98,7 +98,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 func TestRefusedOptions(t *testing.T) {
 	for want, words := range map[string][]string{
-		"squeue: error: not supported yet: --json\n":                                           {"--json"},
+		"squeue: error: not supported yet: --sibling\n":                                        {"--sibling"},
 		"squeue: error: Invalid job id: abc\n":                                                 {"-j", "abc"},
 		"slurm_load_jobs error: Invalid job id specified\n":                                    {"-j", "1_x"},
 		"squeue: error: Unrecognized option: foo\n":                                            {"foo"},
