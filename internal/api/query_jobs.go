@@ -18,6 +18,7 @@ func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) erro
 	if err != nil {
 		return stream.Send(&wire.JobsPage{Refusal: refusal(codeInvalidNode, err.Error())})
 	}
+	sel.fold = r.FoldTasks
 	p := &jobPages{stream: stream, now: s.Clock().Unix()}
 	m := newMask(r)
 	found := sel.jobs(v, func(j *controller.JobView) bool {

@@ -19,6 +19,7 @@ type selection struct {
 	nodes map[string]bool
 	now   int64
 	hide  map[string]bool // hidden partitions
+	fold  bool            // named tasks of one array as one record
 }
 
 func newSelection(sel *wire.JobSelect, v *controller.View) (*selection, error) {
@@ -44,7 +45,7 @@ func newSelection(sel *wire.JobSelect, v *controller.View) (*selection, error) {
 			s.nodes[n] = true
 		}
 	}
-	if !sel.AllPartitions {
+	if !sel.AllPartitions && len(sel.Jobs) == 0 { // a job that is named is shown wherever it is
 		for _, p := range v.Partitions {
 			if p.Hidden {
 				if s.hide == nil {
@@ -136,6 +137,7 @@ func (s *selection) jobs(v *controller.View, each func(*controller.JobView) bool
 	seen := map[int64]bool{}
 	for _, ref := range s.sel.Jobs {
 		for j := range v.Lookup(ref.JobId) {
+			found = found || s.fold
 			if !model.Matches(ref, j.State) {
 				continue
 			}
@@ -144,7 +146,14 @@ func (s *selection) jobs(v *controller.View, each func(*controller.JobView) bool
 				continue
 			}
 			if ref.Tasks != "" && j.State.ArrayPending != "" {
-				if !eachTask(j, ref.Tasks, each) {
+				more := true
+				if s.fold {
+					seen[j.State.Key] = true
+					more = each(s.folded(j))
+				} else {
+					more = eachTask(j, ref.Tasks, each)
+				}
+				if !more {
 					return true
 				}
 				continue
@@ -156,6 +165,35 @@ func (s *selection) jobs(v *controller.View, each func(*controller.JobView) bool
 		}
 	}
 	return found
+}
+
+// folded is the record of an array's unstarted tasks with those alone that the
+// selection names.
+func (s *selection) folded(head *controller.JobView) *controller.JobView {
+	left, _, err := model.ParseTasks(head.State.ArrayPending, maxTask)
+	if err != nil {
+		return head
+	}
+	var named model.TaskSet
+	for _, ref := range s.sel.Jobs {
+		if ref.JobId != head.State.ArrayJobId || ref.Tasks == "" {
+			continue
+		}
+		if want, _, err := model.ParseTasks(ref.Tasks, maxTask); err == nil {
+			in, _ := want.Split(left)
+			named = append(named, in...)
+		}
+	}
+	text := named.String()
+	if named, _, err = model.ParseTasks(text, maxTask); err != nil {
+		return head
+	}
+	st := proto.CloneOf(head.State)
+	st.ArrayPending, st.ArrayThrottle = named.String(), 0
+	if first, _ := named.First(); named.Count() == 1 {
+		st.IsArrayTask, st.ArrayTaskId, st.ArrayPending = true, first, ""
+	}
+	return &controller.JobView{Spec: head.Spec, State: st}
 }
 
 // eachTask yields unstarted tasks of an array that were named, each as a job

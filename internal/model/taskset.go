@@ -343,8 +343,9 @@ func (s TaskSet) appendRuns(b []byte, width int) []byte {
 	if open && !full() {
 		flush()
 	}
-	if full() {
-		b = append(b[:max(width-4, 0)], "..."...)
+	if width > 0 && len(b) > width-3 { // a comma and a zero byte count, too
+		const dots = "..."
+		b = append(b[:max(width-1-len(dots), 0)], dots[:min(width-1, len(dots))]...)
 	}
 	return b
 }

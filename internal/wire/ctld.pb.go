@@ -622,7 +622,8 @@ type JobsRequest struct {
 	StateFields   []uint32               `protobuf:"varint,3,rep,packed,name=state_fields,json=stateFields" json:"state_fields,omitempty"` // of JobState
 	WithSteps     bool                   `protobuf:"varint,4,opt,name=with_steps,json=withSteps" json:"with_steps,omitempty"`
 	Masked        bool                   `protobuf:"varint,5,opt,name=masked" json:"masked,omitempty"`
-	One           bool                   `protobuf:"varint,6,opt,name=one" json:"one,omitempty"` // scontrol show job ID: unknown id is a refusal
+	One           bool                   `protobuf:"varint,6,opt,name=one" json:"one,omitempty"`                              // scontrol show job ID: unknown id is a refusal
+	FoldTasks     bool                   `protobuf:"varint,7,opt,name=fold_tasks,json=foldTasks" json:"fold_tasks,omitempty"` // unstarted tasks of an array that are named come as one record, and a task that does not exist is no error
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -695,6 +696,13 @@ func (x *JobsRequest) GetMasked() bool {
 func (x *JobsRequest) GetOne() bool {
 	if x != nil {
 		return x.One
+	}
+	return false
+}
+
+func (x *JobsRequest) GetFoldTasks() bool {
+	if x != nil {
+		return x.FoldTasks
 	}
 	return false
 }
@@ -3569,7 +3577,7 @@ const file_ctld_proto_rawDesc = "" +
 	"\x06job_id\x18\x01 \x01(\rR\x05jobId\x12\x14\n" +
 	"\x05tasks\x18\x02 \x01(\tR\x05tasks\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x19\n" +
-	"\bhas_step\x18\x04 \x01(\bR\ahasStep\"\xc5\x01\n" +
+	"\bhas_step\x18\x04 \x01(\bR\ahasStep\"\xe4\x01\n" +
 	"\vJobsRequest\x12)\n" +
 	"\x06select\x18\x01 \x01(\v2\x11.muster.JobSelectR\x06select\x12\x1f\n" +
 	"\vspec_fields\x18\x02 \x03(\rR\n" +
@@ -3578,7 +3586,9 @@ const file_ctld_proto_rawDesc = "" +
 	"\n" +
 	"with_steps\x18\x04 \x01(\bR\twithSteps\x12\x16\n" +
 	"\x06masked\x18\x05 \x01(\bR\x06masked\x12\x10\n" +
-	"\x03one\x18\x06 \x01(\bR\x03one\"\x8d\x01\n" +
+	"\x03one\x18\x06 \x01(\bR\x03one\x12\x1d\n" +
+	"\n" +
+	"fold_tasks\x18\a \x01(\bR\tfoldTasks\"\x8d\x01\n" +
 	"\bJobsPage\x12)\n" +
 	"\arefusal\x18\x01 \x01(\v2\x0f.muster.RefusalR\arefusal\x12#\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x0f.muster.JobInfoR\x04jobs\x12\x10\n" +

@@ -202,6 +202,7 @@ func (m *JobsRequest) CloneVT() *JobsRequest {
 	r.WithSteps = m.WithSteps
 	r.Masked = m.Masked
 	r.One = m.One
+	r.FoldTasks = m.FoldTasks
 	if rhs := m.SpecFields; rhs != nil {
 		tmpContainer := make([]uint32, len(rhs))
 		copy(tmpContainer, rhs)
@@ -1672,6 +1673,16 @@ func (m *JobsRequest) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.FoldTasks {
+		i--
+		if m.FoldTasks {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x38
 	}
 	if m.One {
 		i--
@@ -4762,6 +4773,9 @@ func (m *JobsRequest) SizeVT() (n int) {
 	if m.One {
 		n += 2
 	}
+	if m.FoldTasks {
+		n += 2
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -7408,6 +7422,26 @@ func (m *JobsRequest) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.One = bool(v != 0)
+		case 7:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field FoldTasks", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.FoldTasks = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -9,9 +9,16 @@ type Column[R any] struct {
 	Cell   Cell[R]
 	Width  int // 0 = as wide as the value
 	Right  bool
-	Whole  bool // wider values are not cut
 	Suffix string
+	// Whole, if set, tells of a right-justified column which rows' values are not
+	// cut, however wide they are; WholeHeader says it of the header.
+	Whole       func(row *R) bool
+	WholeHeader bool
 }
+
+// Null is what a value that is not there is shown as. C's printf, which Slurm's
+// commands print with, leaves it out where its six bytes do not fit.
+const Null = "(null)"
 
 // Table is a format that was read.
 type Table[R any] struct {
@@ -26,7 +33,9 @@ func (t *Table[R]) AppendHeader(b []byte) []byte {
 		c := &t.Columns[i]
 		start := len(b)
 		b = append(b, c.Header...)
-		b = Fit(b, start, c.Width, c.Right)
+		if !c.WholeHeader || len(b)-start < c.Width {
+			b = Fit(b, start, c.Width, c.Right)
+		}
 		b = append(b, c.Suffix...)
 	}
 	return append(b, '\n')
@@ -39,7 +48,10 @@ func (t *Table[R]) AppendRow(b []byte, row *R) []byte {
 		c := &t.Columns[i]
 		start := len(b)
 		b = c.Cell(b, row)
-		if !c.Whole || len(b)-start < c.Width {
+		if c.Width > 0 && c.Width < len(Null) && !c.Right && string(b[start:]) == Null {
+			b = b[:start]
+		}
+		if len(b)-start < c.Width || c.Whole == nil || !c.Whole(row) {
 			b = Fit(b, start, c.Width, c.Right)
 		}
 		b = append(b, c.Suffix...)

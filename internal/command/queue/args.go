@@ -12,6 +12,7 @@ import (
 	"muster/internal/command/flags"
 	"muster/internal/command/getopt"
 	"muster/internal/model"
+	"muster/internal/slurmtime"
 	"muster/internal/wire"
 )
 
@@ -33,24 +34,30 @@ type Query struct {
 	StepRefs []*wire.JobRef
 	StartAll bool // --start
 	One      bool // a single id: that it is unknown is an error
-	Nobody   bool // only users were named whom nobody knows
+	// Priority shows a waiting job once for each of its partitions.
+	Priority bool
+	Expand   bool // patterns of the files' names
 	Licenses []string
 	Nodes    string
 	Iterate  int
-	Clusters string
 	NoConv   bool
 	Dump     dataparser.Choice // --json, --yaml
+	// Clusters are those that were named, by the option or variable that ClustersBy says.
+	Clusters   *string
+	ClustersBy string
+	// Over and Under bound how long a job has run, in seconds.
+	Over, Under *int64
 
-	formatText, formatNames string
-	formatFrom              int // 0 default, 1 environment, 2 command line
-	stateText               string
-	me, notMe               bool
+	format      formats
+	states      *string
+	notMe       bool
+	emptyFilter map[int]bool // filters that were given without anything to select
 }
 
 // Parse reads the command line and the environment. With stop, the command is
 // over.
 func Parse(ctx context.Context, p *command.Program, who Users) (q *Query, code int, stop bool) {
-	words := flags.Glue(p.Args, "js", "jobs", "job", "steps", "step")
+	words := flags.Glue(p.Args, "js", "jobs", "job", "jo", "steps", "step", "ste")
 	given, rest, code, stop := flags.Read(p, options, words, getopt.Permute)
 	if stop {
 		return nil, code, true
@@ -60,7 +67,10 @@ func Parse(ctx context.Context, p *command.Program, who Users) (q *Query, code i
 		p.Print("%s", flags.Brief(p.Name, options))
 		return nil, command.ExitError, true
 	}
-	q = &Query{Select: &wire.JobSelect{}, Header: true}
+	q = &Query{Select: &wire.JobSelect{}, Header: true, emptyFilter: map[int]bool{}}
+	if text, set := variable(p, clustersVariable); set {
+		q.Clusters, q.ClustersBy = &text, clustersVariable
+	}
 	values := append(fromEnvironment(p), given...)
 	for _, v := range values {
 		if code, ok := q.set(ctx, p, who, v); !ok {
@@ -73,38 +83,18 @@ func Parse(ctx context.Context, p *command.Program, who Users) (q *Query, code i
 	return q, 0, false
 }
 
-// fromEnvironment turns the SQUEUE_ variables into options that stand before the
-// command line's.
-func fromEnvironment(p *command.Program) []flags.Value {
-	var out []flags.Value
-	add := func(name string, key int) {
-		if text := p.Getenv(name); text != "" {
-			out = append(out, flags.Value{Key: key, Text: text, Has: true})
-		}
-	}
-	add("SQUEUE_ACCOUNT", keyAccount)
-	add("SQUEUE_NAMES", keyName)
-	add("SQUEUE_LICENSES", keyLicenses)
-	add("SQUEUE_PARTITION", keyPartition)
-	add("SQUEUE_QOS", keyQOS)
-	add("SQUEUE_SORT", keySort)
-	add("SQUEUE_STATES", keyStates)
-	add("SQUEUE_USERS", keyUser)
-	add("SLURM_CLUSTERS", keyClusters)
-	if _, set := os.LookupEnv("SQUEUE_ALL"); set {
-		out = append(out, flags.Value{Key: keyAll})
-	}
-	if _, set := os.LookupEnv("SQUEUE_ARRAY"); set {
-		out = append(out, flags.Value{Key: keyArray})
-	}
-	return out
+// list reads a filter. One that was given and names nothing selects nothing.
+func (q *Query) list(v flags.Value) []string {
+	words := flags.Words(v.Text)
+	q.emptyFilter[v.Key] = len(words) == 0
+	return words
 }
 
 func (q *Query) set(ctx context.Context, p *command.Program, who Users, v flags.Value) (int, bool) {
 	s := q.Select
 	switch v.Key {
 	case keyAccount:
-		s.Accounts = flags.Words(v.Text)
+		s.Accounts = q.list(v)
 	case keyAll:
 		s.AllPartitions = true
 	case keyHide:
@@ -112,56 +102,74 @@ func (q *Query) set(ctx context.Context, p *command.Program, who Users, v flags.
 	case keyArray:
 		q.Each = true
 	case keyClusters:
-		q.Clusters = v.Text
-	case keyFormat:
-		q.formatText, q.formatNames, q.formatFrom = v.Text, "", 2
-	case keyNames:
-		q.formatText, q.formatNames, q.formatFrom = "", v.Text, 2
+		q.Clusters, q.ClustersBy = &v.Text, "--cluster"
+	case keyExpand:
+		q.Expand = true
+	case keyFormat, keyNames:
+		return q.format.set(p, v)
 	case keyIterate:
-		n, err := strconv.Atoi(v.Text)
+		n, err := strconv.Atoi(leadingDigits(v.Text))
 		if err != nil || n <= 0 {
-			p.Error("--iterate=%s", v.Text)
+			p.Error("--iterate=%s\n", v.Text)
 			return command.ExitError, false
 		}
 		q.Iterate = n
 	case keyJobs:
-		return q.setJobs(p, v.Text)
+		if v.Has {
+			s.Jobs = nil
+			q.emptyFilter[v.Key] = strings.Trim(v.Text, ", ") == ""
+			return q.readJobs(p, v.Text)
+		}
 	case keyLicenses:
-		q.Licenses = flags.Words(v.Text)
+		q.Licenses = q.list(v)
 	case keyLong:
 		q.Long = true
 	case keyMe:
-		s.Uids, q.me = []uint32{uint32(os.Getuid())}, true
+		s.Uids = []uint32{uint32(os.Getuid())}
+		q.emptyFilter[keyUser] = false
 	case keyNotMe:
 		q.notMe = true
 	case keyName:
 		s.Names = splitNames(v.Text)
+		q.emptyFilter[v.Key] = len(s.Names) == 0
 	case keyNoConvert:
 		q.NoConv = true
 	case keyNodes:
 		q.Nodes = v.Text
+		q.emptyFilter[v.Key] = v.Text == ""
 	case keyNoHeader:
 		q.Header = false
+	case keyOver:
+		return q.bound(p, "--running-over", v.Text, &q.Over)
+	case keyUnder:
+		return q.bound(p, "--running-under", v.Text, &q.Under)
 	case keyPartition:
-		s.Partitions = flags.Words(v.Text)
+		s.Partitions = q.list(v)
+	case keyPriority:
+		q.Priority = true
 	case keyQOS:
-		s.Qos = flags.Words(v.Text)
+		s.Qos = q.list(v)
 	case keyReservation:
-		s.Reservations = flags.Words(v.Text)
+		s.Reservations = q.list(v)
 	case keySort:
 		q.sortText = v.Text
 	case keyStart:
 		q.StartAll = true
 	case keyStates:
-		q.stateText = v.Text
+		q.states = &v.Text
 	case keySteps:
-		return q.setSteps(p, v.Text)
+		q.Steps = true
+		if v.Has {
+			q.StepRefs = nil
+			q.emptyFilter[v.Key] = strings.Trim(v.Text, ",") == ""
+			return q.readSteps(p, v.Text)
+		}
 	case keyUser:
 		q.setUsers(ctx, p, who, v.Text)
 	case keyJSON, keyYAML:
 		code, stop := q.Dump.Take(p, v.Key == keyYAML, v.Text)
 		return code, !stop
-	case keyOnlyState, keyFederation, keyLocal:
+	case keyOnlyState, keyFederation, keyLocal, keySibling:
 		// What is asked for is decided by the columns; and without a federation all jobs are local.
 	}
 	return 0, true
@@ -172,39 +180,13 @@ func splitNames(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
 }
 
-func (q *Query) setJobs(p *command.Program, text string) (int, bool) {
-	for _, word := range model.SplitRefs(text) {
-		if word = strings.TrimSpace(word); word == "" {
-			continue
-		}
-		word, _, _ = strings.Cut(word, "+") // one component of a heterogeneous job: its leader
-		ref, err := model.ParseJobRef(word)
-		if err != nil || ref.HasStep {
-			if word[0] < '0' || word[0] > '9' {
-				p.Error("Invalid job id: %s", word)
-			} else {
-				p.Raw("slurm_load_jobs error: Invalid job id specified")
-			}
-			return command.ExitError, false
-		}
-		q.Select.Jobs = append(q.Select.Jobs, ref)
+func (q *Query) bound(p *command.Program, option, text string, to **int64) (int, bool) {
+	seconds, unlimited, err := slurmtime.ParseSpan(text)
+	if err != nil || unlimited {
+		p.Error("Invalid time specification: %s=%s", option, text)
+		return command.ExitError, false
 	}
-	return 0, true
-}
-
-func (q *Query) setSteps(p *command.Program, text string) (int, bool) {
-	q.Steps = true
-	for _, word := range model.SplitRefs(text) {
-		if word == "" {
-			continue
-		}
-		ref, err := model.ParseJobRef(word)
-		if err != nil {
-			p.Error("Invalid job_step id: %s", word)
-			return command.ExitError, false
-		}
-		q.StepRefs = append(q.StepRefs, ref)
-	}
+	*to = &seconds
 	return 0, true
 }
 
@@ -218,7 +200,7 @@ func (q *Query) setUsers(ctx context.Context, p *command.Program, who Users, tex
 		}
 		q.Select.Uids = append(q.Select.Uids, uid)
 	}
-	q.Nobody = len(q.Select.Uids) == 0
+	q.emptyFilter[keyUser] = len(q.Select.Uids) == 0
 }
 
 // finish settles what depends on several options.
@@ -228,22 +210,19 @@ func (q *Query) finish(p *command.Program) (int, bool) {
 	}
 	if q.notMe {
 		q.Select.Uids, q.Select.NotUids = []uint32{uint32(os.Getuid())}, true
+		q.emptyFilter[keyUser] = false
 	}
 	q.One = len(q.Select.Jobs) == 1 && !q.Steps
-	q.chooseFormat(p)
+	if q.Steps {
+		q.filterSteps()
+	}
+	if code, ok := q.chooseFormat(p); !ok {
+		return code, false
+	}
 	for _, line := range q.Table.Complaints {
 		p.Error("%s", line)
 	}
-	if q.sortText == "" {
-		q.sortText = DefaultSort
-		switch {
-		case q.Steps:
-			q.sortText = "P,i"
-		case q.StartAll:
-			q.sortText = StartSort
-		}
-	}
-	order, err := ParseSort(q.sortText)
+	order, err := q.parseSort()
 	if err != nil {
 		if q.Header {
 			p.Print("%s", q.Table.AppendHeader(nil))
@@ -255,45 +234,64 @@ func (q *Query) finish(p *command.Program) (int, bool) {
 	return 0, true
 }
 
-func (q *Query) chooseFormat(p *command.Program) {
-	columns := &jobColumns
-	if q.Steps {
-		columns = &stepColumns
+// filterSteps leaves the filters that choose among steps: users, jobs,
+// partitions, nodes and the steps themselves.
+func (q *Query) filterSteps() {
+	s := q.Select
+	q.Select = &wire.JobSelect{
+		Jobs: s.Jobs, Uids: s.Uids, NotUids: s.NotUids, Partitions: s.Partitions, AllPartitions: s.AllPartitions,
 	}
-	text, names := q.formatText, q.formatNames
-	if q.formatFrom == 0 && !q.Long && !q.StartAll && !q.Steps {
-		text, names = p.Getenv("SQUEUE_FORMAT"), p.Getenv("SQUEUE_FORMAT2")
-	}
-	switch {
-	case names != "":
-		q.Table = columns.parseNames(names)
-	case text != "" || q.formatFrom == 2:
-		q.Table = columns.parse(text)
-	case q.Steps:
-		q.Table = columns.parse(StepsFormat)
-	case q.StartAll:
-		q.Table = columns.parse(StartFormat)
-	case q.Long:
-		q.Table = columns.parse(LongFormat)
-	default:
-		q.Table = columns.parse(PlainFormat)
+	q.Licenses, q.Over, q.Under = nil, nil, nil
+	for _, key := range [...]int{keyAccount, keyLicenses, keyName, keyQOS, keyReservation, keyStates} {
+		delete(q.emptyFilter, key)
 	}
 }
 
+// nothing tells whether a filter leaves nothing to be asked for.
+func (q *Query) nothing() bool {
+	for _, empty := range q.emptyFilter {
+		if empty {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *Query) parseSort() (*Order, error) {
+	text := q.sortText
+	if q.Steps {
+		if text == "" {
+			text = StepsSort
+		}
+		return ParseStepSort(text)
+	}
+	switch {
+	case text != "":
+	case q.StartAll:
+		text = StartSort
+	default:
+		text = DefaultSort
+	}
+	return ParseSort(text)
+}
+
 func (q *Query) parseStates(p *command.Program) (int, bool) {
-	if q.Dump.Wanted && q.stateText == "" {
+	switch {
+	case q.states == nil && q.Dump.Wanted:
 		q.Select.AllStates = true // everything, even what is normally left out
 		return 0, true
-	}
-	if q.StartAll {
+	case q.states == nil && q.StartAll:
 		q.Select.States = []string{"PENDING"}
 		return 0, true
+	case q.states == nil:
+		return 0, true
+	case strings.EqualFold(*q.states, "all"):
+		q.Select.AllStates = true
+		return 0, true
 	}
-	for _, word := range flags.Words(q.stateText) {
-		if strings.EqualFold(word, "all") {
-			q.Select.AllStates, q.Select.States = true, nil
-			return 0, true
-		}
+	words := flags.Words(*q.states)
+	q.emptyFilter[keyStates] = len(words) == 0
+	for _, word := range words {
 		name, ok := model.ParseState(word)
 		if !ok {
 			p.Error("Invalid job state specified: %s", word)

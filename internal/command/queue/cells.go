@@ -118,6 +118,24 @@ func OverSubscribe(s *wire.JobSpec) string {
 	return "OK"
 }
 
+// ExclusiveWord says with whom a job does not share its nodes, in the words of
+// the column EXCLUSIVE.
+func ExclusiveWord(e wire.Exclusive) string {
+	switch e {
+	case wire.Exclusive_EXCL_NODE:
+		return "NODE"
+	case wire.Exclusive_EXCL_USER:
+		return "USER"
+	case wire.Exclusive_EXCL_MCS:
+		return "MCS"
+	case wire.Exclusive_EXCL_TOPO:
+		return "TOPO"
+	}
+	return "NO"
+}
+
+func cellExclusive(b []byte, r *Row) []byte { return append(b, ExclusiveWord(r.Spec.Exclusive)...) }
+
 func cellShare(b []byte, r *Row) []byte   { return append(b, OverSubscribe(r.Spec)...) }
 func cellSockets(b []byte, r *Row) []byte { return orStar(b, r.Spec.SocketsPerNode) }
 func cellCores(b []byte, r *Row) []byte   { return orStar(b, r.Spec.CoresPerSocket) }
@@ -191,29 +209,27 @@ func cellPriorityShare(b []byte, r *Row) []byte {
 }
 func cellPriority(b []byte, r *Row) []byte { return number(b, r.State.Priority) }
 
-// partition is where a job runs; while it waits, everywhere it may.
-func partition(r *Row) string {
-	if r.State.Partition == "" || r.pending() && r.Spec.Partition != "" {
-		return r.Spec.Partition
-	}
-	return r.State.Partition
-}
-
-func cellPartition(b []byte, r *Row) []byte { return append(b, partition(r)...) }
+func cellPartition(b []byte, r *Row) []byte { return append(b, r.partition()...) }
 
 func cellQOS(b []byte, r *Row) []byte    { return orNull(b, r.Spec.Qos) }
 func cellReason(b []byte, r *Row) []byte { return append(b, Reason(r.State, r.Derived)...) }
 
 func cellNodesOrReason(b []byte, r *Row) []byte {
-	switch r.State.State {
-	case wire.BaseState_PENDING, wire.BaseState_FAILED, wire.BaseState_TIMEOUT,
-		wire.BaseState_OUT_OF_MEMORY, wire.BaseState_DEADLINE:
+	if !r.showsNodes() {
 		return append(cellReason(append(b, '('), r), ')')
 	}
 	return cellNodeList(b, r)
 }
 
-func cellNothing(b []byte, _ *Row) []byte { return b }
+// showsNodes tells whether the nodes of a job say more than a reason.
+func (r *Row) showsNodes() bool {
+	switch r.State.State {
+	case wire.BaseState_PENDING, wire.BaseState_FAILED, wire.BaseState_TIMEOUT,
+		wire.BaseState_OUT_OF_MEMORY, wire.BaseState_DEADLINE:
+		return false
+	}
+	return true
+}
 
 func cellStart(b []byte, r *Row) []byte { return r.stamp(b, r.start(), "N/A") }
 func cellStateShort(b []byte, r *Row) []byte {
@@ -244,6 +260,16 @@ func cellCoreSpec(b []byte, r *Row) []byte {
 		b = append(b, " Threads"...)
 	}
 	return b
+}
+
+func cellCron(b []byte, _ *Row) []byte { return append(b, "No"...) } // no scrontab makes jobs
+
+// cellLicensesAlloc is what a job that runs holds, all that it asked for.
+func cellLicensesAlloc(b []byte, r *Row) []byte {
+	if !ran(r.State) || model.Ended(r.State.State) {
+		return append(b, "(null)"...)
+	}
+	return cellLicenses(b, r)
 }
 
 func cellNice(b []byte, r *Row) []byte       { return number(b, r.Spec.Nice) }
@@ -295,8 +321,16 @@ func cellEligible(b []byte, r *Row) []byte {
 func cellLastSched(b []byte, r *Row) []byte {
 	return r.stamp(b, LastEvaluated(r.State, r.Derived), "N/A")
 }
-func cellMaxNodes(b []byte, r *Row) []byte { return number(b, r.Spec.MaxNodes) }
-func cellMCS(b []byte, r *Row) []byte      { return orNull(b, r.Spec.McsLabel) }
+
+// cellMaxNodes is the most nodes that a job may get, all that it needs where it gave none.
+func cellMaxNodes(b []byte, r *Row) []byte {
+	if r.Spec.MaxNodes == 0 {
+		return number(b, r.State.NumNodes)
+	}
+	return number(b, r.Spec.MaxNodes)
+}
+
+func cellMCS(b []byte, r *Row) []byte { return orNull(b, r.Spec.McsLabel) }
 func cellTimeMin(b []byte, r *Row) []byte {
 	return append(b, slurmtime.FormatLimit(r.Spec.TimeMin)...)
 }
@@ -311,9 +345,9 @@ func cellSwitches(b []byte, r *Row) []byte      { return number(b, r.Spec.Switch
 func cellRequeue(b []byte, r *Row) []byte       { return yes(b, Requeued(r.Spec)) }
 func cellResize(b []byte, r *Row) []byte        { return r.stamp(b, r.State.LastResize, "N/A") }
 func cellRestarts(b []byte, r *Row) []byte      { return number(b, r.State.Restarts) }
-func cellStdErr(b []byte, r *Row) []byte        { return append(b, StdErr(r.Spec, r.State)...) }
-func cellStdIn(b []byte, r *Row) []byte         { return append(b, StdIn(r.Spec)...) }
-func cellStdOut(b []byte, r *Row) []byte        { return append(b, StdOut(r.Spec, r.State)...) }
+func cellStdErr(b []byte, r *Row) []byte        { return append(b, r.expand(StdErr(r.Spec, r.State))...) }
+func cellStdIn(b []byte, r *Row) []byte         { return append(b, r.expand(StdIn(r.Spec))...) }
+func cellStdOut(b []byte, r *Row) []byte        { return append(b, r.expand(StdOut(r.Spec, r.State))...) }
 func cellSystemComment(b []byte, r *Row) []byte { return orNull(b, r.Spec.SystemComment) }
 func cellTresBind(b []byte, r *Row) []byte      { return or(b, r.Spec.TresBind, "N/A") }
 func cellTresPerJob(b []byte, r *Row) []byte    { return or(b, TresPer(r.Spec.TresPerJob), "N/A") }
@@ -360,7 +394,7 @@ func cellWaitSwitch(b []byte, r *Row) []byte {
 	return append(b, slurmtime.FormatElapsed(int64(r.Spec.SwitchesWait))...)
 }
 
-func cellSluid(b []byte, r *Row) []byte { return number(b, r.State.Sluid) }
+func cellSluid(b []byte, r *Row) []byte { return append(b, sluid(r.State.Sluid)...) }
 
 // stepTime is how long a step has run.
 func (r *Row) stepTime() time.Duration {

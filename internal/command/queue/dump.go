@@ -13,7 +13,7 @@ import (
 func (q *Query) dump(ctx context.Context, p *command.Program, c *client.Client, view *Context) int {
 	req := &wire.JobsRequest{Select: q.Select, One: q.One}
 	keep := func(j *wire.JobInfo) bool {
-		return !q.Nobody && (len(q.Licenses) == 0 || wantsLicense(j.Spec, q.Licenses))
+		return !q.nothing() && (len(q.Licenses) == 0 || wantsLicense(j.Spec, q.Licenses))
 	}
 	return DumpJobs(ctx, p, c, &q.Dump, req, view, keep)
 }

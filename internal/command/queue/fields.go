@@ -49,7 +49,7 @@ var fields = [...]field{
 	{'Q', "prioritylong", "PRIORITY", cellPriority, nil, nil},
 	{'r', "reason", "REASON", cellReason, nil, reasonFields},
 	{'R', "reasonlist", "NODELIST(REASON)", cellNodesOrReason, nil, []uint32{stateAlloc, stateReason, stateReasonText}},
-	{'s', "selectjobinfo", "", cellNothing, nil, nil},
+	{'s', "sluid", "SLUID", cellSluid, nil, []uint32{stateSluid}},
 	{'S', "starttime", "START_TIME", cellStart, []uint32{specBegin}, nil},
 	{'t', "statecompact", "ST", cellStateShort, nil, nil},
 	{'T', "state", "STATE", cellState, nil, nil},
@@ -78,19 +78,24 @@ var fields = [...]field{
 	{0, "cluster", "CLUSTER", cellCluster, nil, nil},
 	{0, "clusterfeature", "CLUSTER_FEATURES", cellNull, nil, nil},
 	{0, "container", "CONTAINER", cellContainer, []uint32{specContainer}, nil},
+	{0, "containerid", "CONTAINER_ID", cellNull, nil, nil},
+	{0, "containertype", "CONTAINER_TYPE", cellNull, nil, nil},
 	{0, "cpus-per-task", "CPUS_PER_TASK", cellCPUsPerTask, []uint32{specCPUsPerTask}, nil},
 	{0, "cpus-per-tres", "CPUS_PER_TRES", cellCPUsPerTres, []uint32{specCPUsPerGPU}, nil},
+	{0, "cronjob", "CRON_JOB", cellCron, nil, nil},
 	{0, "deadline", "DEADLINE", cellDeadline, []uint32{specDeadline}, nil},
 	{0, "delayboot", "DELAY_BOOT", cellDelayBoot, []uint32{specDelayBoot}, nil},
 	{0, "derivedec", "DERIVED_EC", cellDerived, nil, []uint32{stateDerivedExit}},
 	{0, "eligibletime", "ELIGIBLE_TIME", cellEligible, []uint32{specBegin}, eligibleFields},
+	{0, "exclusive", "EXCLUSIVE", cellExclusive, []uint32{specExclusive}, nil},
 	{0, "exit_code", "EXIT_CODE", cellExit, nil, []uint32{stateExitStatus}},
 	{0, "hetjobid", "HET_JOB_ID", cellNSlashA, nil, nil},
 	{0, "hetjobidset", "HET_JOB_ID_SET", cellNSlashA, nil, nil},
 	{0, "hetjoboffset", "HET_JOB_OFFSET", cellNSlashA, nil, nil},
 	{0, "lastschedeval", "LAST_SCHED_EVAL", cellLastSched, nil, []uint32{stateLastSchedEval}},
+	{0, "licensesalloc", "LICENSES_ALLOC", cellLicensesAlloc, []uint32{specLicenses}, nil},
 	{0, "maxcpus", "MAX_CPUS", cellMaxCPUs, nil, []uint32{stateNumCPUs}},
-	{0, "maxnodes", "MAX_NODES", cellMaxNodes, []uint32{specMaxNodes}, nil},
+	{0, "maxnodes", "MAX_NODES", cellMaxNodes, []uint32{specMaxNodes}, []uint32{stateNumNodes}},
 	{0, "mcslabel", "MCSLABEL", cellMCS, []uint32{specMCSLabel}, nil},
 	{0, "mem-per-tres", "MEM_PER_TRES", cellMemPerTres, []uint32{specMemKind, specMem}, nil},
 	{0, "mintime", "TIME_MIN", cellTimeMin, []uint32{specTimeMin}, nil},
@@ -111,15 +116,16 @@ var fields = [...]field{
 	{0, "requeue", "REQUEUE", cellRequeue, []uint32{specRequeue, specRequeueSet}, nil},
 	{0, "resizetime", "RESIZE_TIME", cellResize, nil, []uint32{stateLastResize}},
 	{0, "restartcnt", "RESTART_COUNT", cellRestarts, nil, []uint32{stateRestarts}},
+	{0, "runtime", "RUNTIME", cellNull, nil, nil},
 	{0, "siblingsactive", "ACTIVE_SIBLINGS", cellNA, nil, nil},
 	{0, "siblingsactiveraw", "ACTIVE_SIBLINGS_RAW", cellNA, nil, nil},
 	{0, "siblingsviable", "VIABLE_SIBLINGS", cellNA, nil, nil},
 	{0, "siblingsviableraw", "VIALBLE_SIBLINGS_RAW", cellNA, nil, nil}, // Slurm's spelling
-	{0, "sluid", "SLUID", cellSluid, nil, []uint32{stateSluid}},
+	{0, "segmentsize", "SEGMENT_SIZE", cellZero, nil, nil},
 	{0, "sperboard", "SOCKETS_PER_BOARD", cellZero, nil, nil},
-	{0, "stderr", "STDERR", cellStdErr, pathFields, nil},
-	{0, "stdin", "STDIN", cellStdIn, pathFields, nil},
-	{0, "stdout", "STDOUT", cellStdOut, pathFields, nil},
+	{0, "stderr", "STDERR", cellStdErr, pathFields, pathFieldsState},
+	{0, "stdin", "STDIN", cellStdIn, pathFields, pathFieldsState},
+	{0, "stdout", "STDOUT", cellStdOut, pathFields, pathFieldsState},
 	{0, "system_comment", "SYSTEM_COMMENT", cellSystemComment, []uint32{specSystemComment}, nil},
 	{0, "tres-alloc", "TRES_ALLOC", cellTres, nil, []uint32{stateTresAlloc, stateTresReq}},
 	{0, "tres-bind", "TRES_BIND", cellTresBind, []uint32{specTresBind}, nil},
@@ -137,7 +143,8 @@ var (
 	eligibleFields     = []uint32{stateEligible, stateAccrue, stateReason, stateDependency, stateArrayTaskCount}
 	stepFieldsSpec     = []uint32{specBatch}
 	stepFieldsState    = []uint32{stateAlloc, stateBatchHost, stateBatchStart, stateBatchEnded}
-	pathFields         = []uint32{specWorkDir, specStdIn, specStdOut, specStdErr}
+	pathFields         = []uint32{specWorkDir, specStdIn, specStdOut, specStdErr, specName, specUserName}
+	pathFieldsState    = []uint32{stateBatchHost, stateAlloc}
 )
 
 // Always needed: to name a job, to order jobs, and to say what state it is in.

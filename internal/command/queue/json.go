@@ -354,7 +354,7 @@ func (d *Dump) placed(r *Row) {
 	w.Number("cpus", true, uint64(j.NumCpus))
 	w.Number("node_count", true, uint64(j.NumNodes))
 	w.Number("tasks", true, uint64(NumTasks(s, j)))
-	w.String("partition", partition(r))
+	w.String("partition", r.partition())
 	w.String("prefer", s.Prefer)
 	w.Number("memory_per_cpu", s.MemKind == wire.MemKind_MEM_PER_CPU, s.Mem)
 	w.Number("memory_per_node", s.MemKind == wire.MemKind_MEM_PER_NODE, s.Mem)

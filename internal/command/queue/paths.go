@@ -3,10 +3,13 @@ package queue
 import (
 	"path"
 
+	"muster/internal/model"
+	"muster/internal/pattern"
 	"muster/internal/wire"
 )
 
-// The files of a job, as its owner gave them: patterns are shown unexpanded.
+// The files of a job, as its owner gave them: patterns are shown unexpanded unless
+// asked for.
 
 // StdOut is where standard output goes.
 func StdOut(s *wire.JobSpec, j *wire.JobState) string {
@@ -44,4 +47,24 @@ func inDir(s *wire.JobSpec, file string) string {
 		return file
 	}
 	return s.WorkDir + "/" + file // as Slurm joins them, a slash at the end of the folder kept
+}
+
+// expand replaces the symbols of a file's name where that was asked for. What is
+// a range of values becomes its first.
+func (r *Row) expand(file string) string {
+	if !r.Expand {
+		return file
+	}
+	v := PathValues(r.Spec, r.State)
+	v.Step, v.Host = "batch", r.State.BatchHost
+	if set, _, err := model.ParseTasks(r.State.ArrayPending, ^uint32(0)); err == nil && !r.State.IsArrayTask {
+		v.ArrayTask, _ = set.First()
+	}
+	if names := NodeNames(r.State); v.Host == "" && len(names) > 0 {
+		v.Host = names[0]
+	}
+	if r.Step != nil {
+		v.Step = model.StepName(r.Step.Step)
+	}
+	return pattern.Expand(file, v)
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -97,11 +98,19 @@ func shown(t *testing.T, table *Table, sort string, each bool, want func(*wire.J
 			jobs = append(jobs, j)
 		}
 	}
-	rows := Rows(view(), jobs, each)
-	order.Sort(rows)
-	var out bytes.Buffer
-	require.NoError(t, Write(&out, table, true, rows))
+	out := bytes.NewBuffer(table.AppendHeader(nil))
+	require.NoError(t, listOf(table, order, each, jobs).Write(out))
 	return out.String()
+}
+
+func listOf(table *Table, order *Order, each bool, jobs []*wire.JobInfo) *List {
+	list, c := NewList(table, order, each), view()
+	for _, j := range jobs {
+		r := NewRow(c, j)
+		list.Add(&r, 0)
+	}
+	list.Sort()
+	return list
 }
 
 func active(s *wire.JobState) bool { return model.Active(s.State, s.Flags) }
@@ -160,7 +169,7 @@ func TestArrayTaskByTask(t *testing.T) {
 // Lines of %all as recorded, but for the folder.
 func TestAll(t *testing.T) {
 	lines := strings.Split(shown(t, ParseTable("%all"), DefaultSort, false, active), "\n")
-	assert.Equal(t, "ACCOUNT|TRES_PER_NODE|MIN_CPUS|MIN_TMP_DISK|END_TIME|FEATURES|GROUP|OVER_SUBSCRIBE|JOBID|NAME|COMMENT|TIME_LIMIT|MIN_MEMORY|REQ_NODES|COMMAND|PRIORITY|QOS|REASON||ST|USER|RESERVATION|WCKEY|EXC_NODES|NICE|S:C:T|JOBID|EXEC_HOST|CPUS|NODES|DEPENDENCY|ARRAY_JOB_ID|GROUP|SOCKETS_PER_NODE|CORES_PER_SOCKET|THREADS_PER_CORE|ARRAY_TASK_ID|TIME_LEFT|TIME|NODELIST|CONTIGUOUS|PARTITION|PRIORITY|NODELIST(REASON)|START_TIME|STATE|UID|SUBMIT_TIME|LICENSES|CORE_SPEC|SCHEDNODES|WORK_DIR", lines[0])
+	assert.Equal(t, "ACCOUNT|TRES_PER_NODE|MIN_CPUS|MIN_TMP_DISK|END_TIME|FEATURES|GROUP|OVER_SUBSCRIBE|JOBID|NAME|COMMENT|TIME_LIMIT|MIN_MEMORY|REQ_NODES|COMMAND|PRIORITY|QOS|REASON|SLUID|ST|USER|RESERVATION|WCKEY|EXC_NODES|NICE|S:C:T|JOBID|EXEC_HOST|CPUS|NODES|DEPENDENCY|ARRAY_JOB_ID|GROUP|SOCKETS_PER_NODE|CORES_PER_SOCKET|THREADS_PER_CORE|ARRAY_TASK_ID|TIME_LEFT|TIME|NODELIST|CONTIGUOUS|PARTITION|PRIORITY|NODELIST(REASON)|START_TIME|STATE|UID|SUBMIT_TIME|LICENSES|CORE_SPEC|SCHEDNODES|WORK_DIR", lines[0])
 	assert.Equal(t, "(null)|N/A|16|0|NONE|(null)|alice|OK|8|big|(null)|UNLIMITED|100M||/tmp/work/sl.sh|0.00000000023283|normal|Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions||PD|alice|(null)|(null)||0|*:*:*|8|n/a|64|4|(null)|8|1001|*|*|*|N/A|UNLIMITED|0:00||0|debug|1|"+nodesRequired+"|2026-11-30T22:39:00|PENDING|1001|2026-11-30T21:29:32|(null)|N/A|node[1-4]|/tmp/work", lines[1])
 	assert.Equal(t, "(null)|N/A|1|0|N/A|(null)|alice|OK|3_[2-7%2]|arr|(null)|5:00|100M||/tmp/work/sl.sh|0.00000000023283|normal|JobArrayTaskLimit||PD|alice|(null)|(null)||0|*:*:*|3|n/a|1|1|(null)|3|1001|*|*|*|2-7%2|5:00|0:00||0|debug|1|(JobArrayTaskLimit)|N/A|PENDING|1001|2026-11-30T21:29:32|(null)|N/A|(null)|/tmp/work", lines[3])
 	assert.Equal(t, "(null)|gres:gpu:tesla:2|2|0|2026-11-30T22:29:33|(null)|alice|OK|2|gpujob|a b|1:00:00|500M||/tmp/work/sl.sh|0.00000000023283|normal|None||R|alice|(null)|(null)||0|*:*:*|2|node1|2|1|(null)|2|1001|*|*|*|N/A|57:40|2:20|node1|0|debug|1|node1|2026-11-30T21:29:33|RUNNING|1001|2026-11-30T21:29:32|(null)|N/A|(null)|/tmp/work", lines[6])
@@ -193,13 +202,10 @@ func BenchmarkHundredThousand(b *testing.B) {
 	for i := range jobs {
 		jobs[i] = job(uint32(i+1), "bench", func(_ *wire.JobSpec, _ *wire.JobState, d *wire.Derived) { d.Reason = "Priority" })
 	}
-	table, c := ParseTable(PlainFormat), view()
+	table := ParseTable(PlainFormat)
 	order, _ := ParseSort(DefaultSort)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows := Rows(c, jobs, false)
-		order.Sort(rows)
-		var out bytes.Buffer
-		_ = Write(&out, table, true, rows)
+		_ = listOf(table, order, false, jobs).Write(io.Discard)
 	}
 }

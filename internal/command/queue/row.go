@@ -17,7 +17,11 @@ type Context struct {
 	TasksWidth int       // of pending array tasks; 0 = no limit
 	CutID      bool      // cut "12_[…]" as Slurm does when SLURM_BITSTR_LEN is not set
 	NoConvert  bool      // amounts in the unit they were given in
+	Expand     bool      // patterns in the names of files
 	Cluster    string
+	Tiers      map[string]uint32 // of partitions, where their order counts; nil elsewhere
+
+	words words
 }
 
 // Row is one line: a job, one task of an array that is shown task by task, or a step.
@@ -27,6 +31,8 @@ type Row struct {
 	State   *wire.JobState
 	Derived *wire.Derived
 	Step    *wire.StepState
+	// Partition is the one of several that a waiting job is shown for; else empty.
+	Partition string
 }
 
 var (
@@ -50,6 +56,20 @@ func NewRow(c *Context, j *wire.JobInfo) Row {
 	return r
 }
 
+// partition is where a job runs; while it waits, everywhere it may.
+func (r *Row) partition() string {
+	switch {
+	case r.Partition != "":
+		return r.Partition
+	case r.State.Partition == "" || r.pending() && r.Spec.Partition != "":
+		return r.Spec.Partition
+	}
+	return r.State.Partition
+}
+
+// tier is the rank of a row's partition, 0 where partitions have no rank.
+func (r *Row) tier() uint32 { return r.Tiers[r.partition()] }
+
 func (r *Row) pending() bool { return r.State.State == wire.BaseState_PENDING }
 
 // start is when the job started or, as far as is known, will.
@@ -67,6 +87,14 @@ func (r *Row) start() int64 {
 func (r *Row) limit() uint32 { return r.State.TimeLimit }
 
 func (r *Row) unlimited() bool { return r.limit() == slurmtime.Unlimited }
+
+// limited tells whether the job or step has a time limit.
+func (r *Row) limited() bool {
+	if r.Step != nil {
+		return r.Step.TimeLimit != 0 && r.Step.TimeLimit != slurmtime.Unlimited
+	}
+	return !r.unlimited()
+}
 
 // Reason is why the job waits or how it came to end, in Slurm's words.
 func Reason(spec *wire.JobState, d *wire.Derived) string {

@@ -2,16 +2,12 @@ package queue
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"muster/internal/command"
 	"muster/internal/command/client"
-	"muster/internal/hostlist"
 	"muster/internal/model"
 	"muster/internal/users"
 	"muster/internal/wire"
@@ -28,15 +24,15 @@ func Run(ctx context.Context, p *command.Program) int {
 		return p.Fatal("%v", err)
 	}
 	defer c.Close()
-	if q.Clusters != "" && q.Clusters != "all" && q.Clusters != c.Conf.Cluster {
-		p.Error("No cluster '%s' known by database.", q.Clusters)
+	if q.Clusters != nil && !p.OwnCluster(*q.Clusters, q.ClustersBy, c.Conf.Cluster) {
 		return command.ExitError
 	}
 	for {
 		code := q.once(ctx, p, c)
-		if code != 0 || q.Iterate == 0 {
+		if q.Iterate == 0 {
 			return code
 		}
+		p.Print("\n")
 		if err := p.Stdout.Flush(); err != nil {
 			return command.ExitError
 		}
@@ -59,41 +55,128 @@ func (k knownUsers) ParseUser(ctx context.Context, word string) (uint32, error) 
 	return k.Resolver.ParseUser(ctx, word)
 }
 
+// timeLayout is that of the line with the time above a table.
+const timeLayout = "Mon Jan 02 15:04:05 2006"
+
+// once asks and shows once.
 func (q *Query) once(ctx context.Context, p *command.Program, c *client.Client) int {
 	view := NewContext(p.Getenv)
-	view.Cluster, view.NoConvert = c.Conf.Cluster, q.NoConv
+	view.Cluster, view.NoConvert, view.Expand = c.Conf.Cluster, q.NoConv, q.Expand
+	if q.Iterate > 0 && q.Header {
+		p.Print("%s\n", view.Now.Format(timeLayout))
+	}
 	if q.Nodes != "" {
-		if code, ok := q.checkNodes(ctx, p, c); !ok {
+		if code, ok := q.findNodes(ctx, p, c); !ok {
 			return code
 		}
 	}
 	if q.Dump.Wanted {
 		return q.dump(ctx, p, c, view)
 	}
-	var jobs []*wire.JobInfo
-	if !q.Nobody {
-		var refusal *wire.Refusal
-		var err error
-		jobs, refusal, err = Load(ctx, c, q.Request(), view)
+	if q.Priority {
+		tiers, err := loadTiers(ctx, c)
 		if err != nil {
-			p.Raw("slurm_load_jobs error: %v", err)
+			p.Raw("slurm_load_partitions error: %v", err)
 			return command.ExitError
 		}
-		if refusal.GetCode() != 0 {
-			p.Raw("slurm_load_jobs error: %s", refusal.Message)
-			return command.ExitError
-		}
+		view.Tiers = tiers
 	}
-	if q.Clusters != "" {
-		p.Print("CLUSTER: %s\n", c.Conf.Cluster)
+	list, refusal, err := q.load(ctx, c, view)
+	if err != nil {
+		p.Raw("slurm_load_jobs error: %v", err)
+		return command.ExitError
 	}
-	if q.Iterate > 0 || q.Long && q.Header {
-		p.Print("%s\n", view.Now.Format(time.ANSIC))
+	if refusal.GetCode() != 0 {
+		p.Raw("slurm_load_jobs error: %s", refusal.Message)
+		return command.ExitError
 	}
-	if err := Write(p.Stdout, q.Table, q.Header, q.rows(view, jobs)); err != nil {
+	if q.Order.Complaint != "" {
+		p.Say("%s", q.Order.Complaint)
+	}
+	q.printHeader(p, view)
+	list.Sort()
+	if err := list.Write(p.Stdout); err != nil {
 		return command.ExitError
 	}
 	return 0
+}
+
+func (q *Query) printHeader(p *command.Program, view *Context) {
+	if !q.Header {
+		return
+	}
+	if q.Clusters != nil {
+		p.Print("CLUSTER: %s\n", view.Cluster)
+	}
+	if q.Long && q.Iterate == 0 && !q.Steps {
+		p.Print("%s\n", view.Now.Format(timeLayout))
+	}
+	p.Print("%s", q.Table.AppendHeader(nil))
+}
+
+// load asks for jobs and makes the lines of each page as it comes.
+func (q *Query) load(ctx context.Context, c *client.Client, view *Context) (list *List, refusal *wire.Refusal, err error) {
+	view.words = words{}
+	begin := func() { list = NewList(q.Table, q.Order, q.Each) }
+	begin()
+	if q.nothing() {
+		return list, nil, nil
+	}
+	refusal, err = stream(ctx, c, q.Request(), view, func() error { begin(); return nil }, func(page *wire.JobsPage) error {
+		for _, j := range page.Jobs {
+			q.add(list, view, j)
+		}
+		return nil
+	})
+	return list, refusal, err
+}
+
+// add makes the rows of a job that the controller's filters have let through.
+func (q *Query) add(list *List, view *Context, j *wire.JobInfo) {
+	if len(q.Licenses) > 0 && !wantsLicense(j.Spec, q.Licenses) {
+		return
+	}
+	r := NewRow(view, j)
+	switch {
+	case q.Over != nil && (!ran(r.State) || Used(r.State, view.Now.Unix()) <= *q.Over),
+		q.Under != nil && (!ran(r.State) || Used(r.State, view.Now.Unix()) >= *q.Under):
+	case q.Steps:
+		q.addSteps(list, &r, j)
+	case q.Priority && r.pending() && strings.Contains(r.partition(), ","):
+		for i, name := range strings.Split(r.partition(), ",") {
+			r.Partition = name
+			list.Add(&r, i)
+		}
+	default:
+		list.Add(&r, 0)
+	}
+}
+
+// ran tells whether a job has been started.
+func ran(s *wire.JobState) bool { return s.Start != 0 && s.State != wire.BaseState_PENDING }
+
+func (q *Query) addSteps(list *List, r *Row, j *wire.JobInfo) {
+	if j.State == nil {
+		return
+	}
+	for _, s := range RunningSteps(j) {
+		if !q.wantStep(r.State, s.Step) || len(q.Select.Nodes) > 0 && !onNodes(s, q.Select.Nodes) {
+			continue
+		}
+		r.Step = s
+		list.Add(r, 0)
+	}
+}
+
+func onNodes(s *wire.StepState, nodes []string) bool {
+	for _, a := range s.Alloc {
+		for _, n := range nodes {
+			if a.Node == n {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Request is what the controller is asked.
@@ -106,7 +189,12 @@ func (q *Query) Request() *wire.JobsRequest {
 	if len(q.Licenses) > 0 {
 		spec = merge(spec, []uint32{specLicenses})
 	}
-	return &wire.JobsRequest{Select: q.Select, SpecFields: spec, StateFields: state, WithSteps: q.Steps, Masked: true, One: q.One}
+	if q.Over != nil || q.Under != nil {
+		state = merge(state, usedFields)
+	}
+	return &wire.JobsRequest{
+		Select: q.Select, SpecFields: spec, StateFields: state, WithSteps: q.Steps, Masked: true, One: q.One, FoldTasks: true,
+	}
 }
 
 // NewContext takes what the environment says about times and widths.
@@ -124,75 +212,6 @@ func NewContext(getenv func(string) string) *Context {
 	return c
 }
 
-// Load asks for jobs and sets the view's clock to the controller's.
-func Load(ctx context.Context, c *client.Client, req *wire.JobsRequest, view *Context) (jobs []*wire.JobInfo, refusal *wire.Refusal, err error) {
-	refusal, err = Each(ctx, c, req, view, func(page *wire.JobsPage) error {
-		jobs = append(jobs, page.Jobs...)
-		return nil
-	})
-	return jobs, refusal, err
-}
-
-// errBroken ends an answer that was cut off after some of it was used.
-var errBroken = errors.New("the controller's answer broke off")
-
-// Each asks for jobs and hands each page on as it comes.
-func Each(ctx context.Context, c *client.Client, req *wire.JobsRequest, view *Context, use func(*wire.JobsPage) error) (refusal *wire.Refusal, err error) {
-	used := false
-	err = c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) error {
-		if used {
-			return errBroken
-		}
-		stream, err := ctld.Jobs(ctx, req)
-		if err != nil {
-			return err
-		}
-		defer stream.Close()
-		for {
-			page, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if page.Refusal.GetCode() != 0 {
-				refusal = page.Refusal
-				return nil
-			}
-			if page.Now != 0 {
-				view.Now = time.Unix(page.Now, 0)
-			}
-			used = used || len(page.Jobs) > 0
-			if err := use(page); err != nil {
-				return err
-			}
-		}
-	})
-	return refusal, err
-}
-
-// rows filters what the controller could not, and orders.
-func (q *Query) rows(view *Context, jobs []*wire.JobInfo) []*Row {
-	if len(q.Licenses) > 0 {
-		kept := jobs[:0]
-		for _, j := range jobs {
-			if wantsLicense(j.Spec, q.Licenses) {
-				kept = append(kept, j)
-			}
-		}
-		jobs = kept
-	}
-	var rows []*Row
-	if q.Steps {
-		rows = StepRows(view, jobs, q.wantStep)
-	} else {
-		rows = Rows(view, jobs, q.Each)
-	}
-	q.Order.Sort(rows)
-	return rows
-}
-
 func wantsLicense(spec *wire.JobSpec, names []string) bool {
 	for _, l := range strings.Split(spec.GetLicenses(), ",") {
 		l, _, _ = strings.Cut(l, ":")
@@ -203,48 +222,4 @@ func wantsLicense(spec *wire.JobSpec, names []string) bool {
 		}
 	}
 	return false
-}
-
-func (q *Query) wantStep(s *wire.JobState, step int32) bool {
-	if len(q.StepRefs) == 0 {
-		return true
-	}
-	for _, ref := range q.StepRefs {
-		if model.Matches(ref, s) && (!ref.HasStep || ref.Step == step) {
-			return true
-		}
-	}
-	return false
-}
-
-// checkNodes refuses names that no node has, as squeue does before it shows anything.
-func (q *Query) checkNodes(ctx context.Context, p *command.Program, c *client.Client) (int, bool) {
-	names, err := hostlist.Expand(q.Nodes)
-	if err != nil {
-		p.Error("Invalid node name %s", q.Nodes)
-		return command.ExitError, false
-	}
-	nodes, err := c.LoadNodes(ctx, &wire.NodesRequest{All: true})
-	if err != nil {
-		p.Raw("slurm_load_node error: %v", err)
-		return command.ExitError, false
-	}
-	known := make(map[string]bool, len(nodes.List))
-	for _, n := range nodes.List {
-		known[n.State.GetName()] = true
-	}
-	for i, name := range names {
-		if name == "localhost" {
-			if host, err := os.Hostname(); err == nil {
-				name, _, _ = strings.Cut(host, ".")
-				names[i] = name
-			}
-		}
-		if !known[name] {
-			p.Error("Invalid node name %s", name)
-			return command.ExitError, false
-		}
-	}
-	q.Select.Nodes = names
-	return 0, true
 }

@@ -82,8 +82,8 @@ func TestCommand(t *testing.T) {
 
 	t.Setenv("SQUEUE_FORMAT", "%A")
 	t.Setenv("SQUEUE_STATES", "all")
-	out, _, _ = run("-h", "-S", "A")
-	assert.Equal(t, "1\n2\n3\n4\n5\n6\n8\n18\n19\n", out)
+	out, _, _ = run("-h", "-S", "V,i")
+	assert.Equal(t, "1\n2\n18\n19\n3\n4\n5\n6\n8\n", out)
 	assert.True(t, fake.asked.Select.AllStates)
 	out, _, _ = run("-o", "%T", "-h")
 	assert.Contains(t, out, "PENDING\n", "-o wins over the environment")
@@ -98,12 +98,15 @@ func TestNobodyAnswers(t *testing.T) {
 
 func TestRefusedOptions(t *testing.T) {
 	for want, words := range map[string][]string{
-		"squeue: error: not supported yet: --sibling\n":                                        {"--sibling"},
-		"squeue: error: Invalid job id: abc\n":                                                 {"-j", "abc"},
-		"slurm_load_jobs error: Invalid job id specified\n":                                    {"-j", "1_x"},
-		"squeue: error: Unrecognized option: foo\n":                                            {"foo"},
-		"squeue: error: --iterate=x\n":                                                         {"-i", "x"},
-		"squeue: unrecognized option '--nosuch'\nTry \"squeue --help\" for more information\n": {"--nosuch"},
+		"squeue: error: -O (--Format) is incompatible with -o (--format)\n":                                                    {"-o", "%i", "-O", "jobid"},
+		"squeue: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.\n":            {"-l", "-o", "%i"},
+		"squeue: error: Invalid time specification: --running-over=x\n":                                                        {"--running-over=x"},
+		"squeue: error: Invalid job_step id: 12.??\n":                                                                          {"-s12"},
+		"squeue: error: Invalid job id: abc\n":                                                                                 {"-j", "abc"},
+		"squeue: error: Invalid job id: 4294967295\n":                                                                          {"-j", "4294967295"},
+		"squeue: error: Unrecognized option: foo\n":                                                                            {"foo"},
+		"squeue: error: --iterate=x\n\n":                                                                                       {"-i", "x"},
+		"squeue: unrecognized option '--nosuch'\nTry \"squeue --help\" for more information\n":                                 {"--nosuch"},
 		"squeue: error: Invalid job state specified: nosuch\nsqueue: error: Valid job states include: " + validStates + "\n\n": {"-t", "R,nosuch"},
 	} {
 		_, errs, code := commandtest.Run(t, squeue, "squeue", "", words...)

@@ -1,27 +1,52 @@
 package queue
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 	"strings"
 
 	"muster/internal/model"
 )
 
-// DefaultSort and StartSort are the orders of squeue and squeue --start.
+// The orders of squeue, squeue --start and squeue --steps.
 const (
 	DefaultSort = "P,t,-p"
 	StartSort   = "S"
+	StepsSort   = "P,i"
 )
 
-// compare orders two rows; 0 leaves them as they stand.
-type compare func(a, b *Row) int
+// byCluster is the one key that is a word; there is one cluster, so it orders nothing.
+const byCluster = "cluster"
+
+// key is what a row is ordered by: by the number, then by the text.
+type key struct {
+	num  int64
+	text string
+}
+
+// sortKey is one letter of an order.
+type sortKey struct {
+	value      func(*Row) key
+	descending bool
+	missing    missing
+}
+
+// missing says where rows stand that have no value for a key. Slurm calls two of
+// them unequal, by which they end up in the reverse of the order they had.
+type missing uint8
+
+const (
+	missingCompares missing = iota // as any other value
+	missingLast                    // last, ascending or descending: starts
+	missingAfter                   // after the others, before them if descending: nodes
+)
 
 // Order is a sort specification that was read.
 type Order struct {
-	keys        []compare
+	keys        []sortKey
+	steps       bool
 	Spec, State []uint32
+	// Complaint is about a letter that was once a key and is left out.
+	Complaint string
 }
 
 // SortError names the letter that is none.
@@ -29,96 +54,163 @@ type SortError struct{ Letter byte }
 
 func (e *SortError) Error() string { return "Invalid sort specification: " + string(rune(e.Letter)) }
 
-// ParseSort reads "P,t,-p": letters of the format, with + or - before them.
-func ParseSort(text string) (*Order, error) {
-	o := &Order{}
+// obsolete is the letter of a key that Slurm dropped and still warns of.
+const obsolete = 'b'
+
+// ParseSort reads "P,t,-p": letters of the format of jobs, with + or - before them.
+func ParseSort(text string) (*Order, error) { return parseSort(text, false) }
+
+// ParseStepSort reads the order of steps; letters that order nothing are no error there.
+func ParseStepSort(text string) (*Order, error) { return parseSort(text, true) }
+
+func parseSort(text string, steps bool) (*Order, error) {
+	o := &Order{steps: steps}
+	text = withoutCluster(text)
 	// From the last, as Slurm does, which decides what an error names.
 	for i := len(text) - 1; i >= 0; i-- {
 		c := text[i]
-		if c == ',' || c == '+' || c == '-' {
+		switch c {
+		case ',', '+', '-':
+			continue
+		case obsolete:
+			o.Complaint = (&SortError{c}).Error()
 			continue
 		}
-		key := comparison(c)
-		if key == nil {
+		k, f := jobKey(c), byLetter(c)
+		if steps {
+			k, f = stepKey(c), stepColumns.letter(c)
+		}
+		switch {
+		case k == nil && steps:
+			continue
+		case k == nil:
 			return nil, &SortError{c}
 		}
-		if i > 0 && text[i-1] == '-' {
-			key = reversed(c, key)
+		if f != nil {
+			o.Spec, o.State = merge(o.Spec, f.spec), merge(o.State, f.state)
 		}
-		f := byLetter(c)
-		o.Spec, o.State = merge(o.Spec, f.spec), merge(o.State, f.state)
-		o.keys = append(o.keys, key)
+		k.descending = i > 0 && text[i-1] == '-'
+		o.keys = append([]sortKey{*k}, o.keys...)
 	}
-	slices.Reverse(o.keys)
 	return o, nil
 }
 
-// reversed is the descending order; jobs without a start stay last.
-func reversed(c byte, key compare) compare {
-	if c == 'S' {
-		return func(a, b *Row) int { return compareStart(a, b, true) }
+func withoutCluster(text string) string {
+	words := strings.Split(text, ",")
+	kept := words[:0]
+	for _, w := range words {
+		if strings.TrimLeft(w, "+-") != byCluster {
+			kept = append(kept, w)
+		}
 	}
-	return func(a, b *Row) int { return key(b, a) }
+	return strings.Join(kept, ",")
 }
 
-func comparison(c byte) compare {
+// jobKey is the key that a letter stands for, nil for none.
+func jobKey(c byte) *sortKey {
+	if num := jobNumber(c); num != nil {
+		return &sortKey{value: func(r *Row) key { return key{num: num(r)} }}
+	}
 	switch c {
-	case 'i', 'K', 'F':
-		return compareID
-	case 'A':
-		return by(func(r *Row) uint32 { return r.State.JobId })
-	case 'P':
-		return by(partition)
-	case 't', 'T':
-		return by(func(r *Row) string { return model.StateWord(r.State.State, r.State.Flags).Long })
-	case 'p', 'Q':
-		return by(func(r *Row) uint32 { return r.State.Priority })
 	case 'S':
-		return func(a, b *Row) int { return compareStart(a, b, false) }
+		return &sortKey{value: func(r *Row) key { return key{num: r.start()} }, missing: missingLast}
+	case 'N':
+		return &sortKey{value: textOf(cellNodeList), missing: missingAfter}
+	case 'z':
+		return &sortKey{value: func(r *Row) key {
+			s := r.Spec
+			return key{num: int64(orMost(s.SocketsPerNode))<<32 | int64(orMost(s.CoresPerSocket))<<16 | int64(orMost(s.ThreadsPerCore))}
+		}}
+	case 't', 'T':
+		return &sortKey{value: func(r *Row) key { return key{text: model.StateWord(r.State.State, r.State.Flags).Long} }}
+	case 'P':
+		return &sortKey{value: func(r *Row) key { return key{text: r.words.keepString(r.partition())} }}
+	case 'B', 'f', 'g', 'h', 'j', 'n', 'u', 'v':
+		return &sortKey{value: textOf(byLetter(c).cell)}
+	}
+	return nil
+}
+
+// jobNumber is what the letters of numbers are ordered by.
+func jobNumber(c byte) func(*Row) int64 {
+	switch c {
+	case 'i':
+		return func(r *Row) int64 { return int64(arrayOrJob(r))<<32 | int64(taskRank(r)) }
+	case 'p', 'Q':
+		return func(r *Row) int64 { return int64(r.tier())<<32 | int64(r.State.Priority) }
 	case 'C':
-		return by(func(r *Row) uint32 { return r.State.NumCpus })
+		return func(r *Row) int64 { return int64(r.State.NumCpus) }
 	case 'D':
-		return by(func(r *Row) uint32 { return r.State.NumNodes })
+		return func(r *Row) int64 { return int64(r.State.NumNodes) }
 	case 'c':
-		return by(func(r *Row) uint32 { return MinCPUs(r.Spec) })
+		return func(r *Row) int64 { return int64(MinCPUs(r.Spec)) }
 	case 'd':
-		return by(func(r *Row) uint64 { return r.Spec.TmpDisk })
+		return func(r *Row) int64 { return int64(r.Spec.TmpDisk) }
 	case 'm':
-		return by(func(r *Row) uint64 { return r.Spec.Mem })
+		return func(r *Row) int64 { return int64(r.Spec.Mem) }
 	case 'G':
-		return by(func(r *Row) uint32 { return r.Spec.Gid })
+		return func(r *Row) int64 { return int64(r.Spec.Gid) }
 	case 'U':
-		return by(func(r *Row) uint32 { return r.Spec.Uid })
+		return func(r *Row) int64 { return int64(r.Spec.Uid) }
+	case 'H':
+		return func(r *Row) int64 { return int64(orMost(r.Spec.SocketsPerNode)) }
+	case 'I':
+		return func(r *Row) int64 { return int64(orMost(r.Spec.CoresPerSocket)) }
+	case 'J':
+		return func(r *Row) int64 { return int64(orMost(r.Spec.ThreadsPerCore)) }
+	case 'O':
+		return func(r *Row) int64 { return int64(len(cellContiguous(nil, r))) }
 	case 'l':
-		return by(func(r *Row) uint32 { return r.limit() })
+		return func(r *Row) int64 { return int64(r.limit()) }
 	case 'L':
-		return by(func(r *Row) int64 { return int64(r.limit())*60 - Used(r.State, r.Now.Unix()) })
+		return func(r *Row) int64 { return int64(r.limit())*60 - Used(r.State, r.Now.Unix()) }
 	case 'M':
-		return by(func(r *Row) int64 { return Used(r.State, r.Now.Unix()) })
+		return func(r *Row) int64 { return Used(r.State, r.Now.Unix()) }
 	case 'V':
-		return by(func(r *Row) int64 { return r.State.Submit })
+		return func(r *Row) int64 { return r.State.Submit }
 	case 'e':
-		return by(func(r *Row) int64 { return r.State.End })
-	case 'y':
-		return by(func(r *Row) int32 { return r.Spec.Nice })
+		return func(r *Row) int64 { return r.State.End }
 	}
-	f := byLetter(c)
-	if f == nil || c == 's' {
-		return nil
-	}
-	return func(a, b *Row) int { return bytes.Compare(f.cell(nil, a), f.cell(nil, b)) }
+	return nil
 }
 
-func by[T cmp.Ordered](key func(*Row) T) compare {
-	return func(a, b *Row) int { return cmp.Compare(key(a), key(b)) }
+// stepKey is the key of steps that a letter stands for, nil for none.
+func stepKey(c byte) *sortKey {
+	switch c {
+	case 'i':
+		return &sortKey{value: func(r *Row) key {
+			return key{num: int64(r.State.JobId)<<32 | int64(uint32(r.Step.Step))}
+		}}
+	case 'U':
+		return &sortKey{value: func(r *Row) key { return key{num: int64(r.Spec.Uid)} }}
+	case 'S':
+		return &sortKey{value: func(r *Row) key { return key{num: r.Step.Start} }}
+	case 'M':
+		return &sortKey{value: func(r *Row) key { return key{num: int64(r.stepTime())} }}
+	case 'P':
+		return &sortKey{value: func(r *Row) key { return key{text: r.words.keepString(r.partition())} }}
+	case 'u':
+		return &sortKey{value: textOf(cellUser)}
+	case 'N':
+		return &sortKey{value: textOf(cellStepNodes)}
+	}
+	return nil
 }
 
-// compareID orders tasks of an array by their numbers, what is left of it last.
-func compareID(a, b *Row) int {
-	if c := cmp.Compare(arrayOrJob(a), arrayOrJob(b)); c != 0 {
-		return c
+func textOf(cell func([]byte, *Row) []byte) func(*Row) key {
+	var b []byte
+	return func(r *Row) key {
+		b = cell(b[:0], r)
+		return key{text: r.words.keep(b)}
 	}
-	return cmp.Compare(taskRank(a), taskRank(b))
+}
+
+// orMost counts "not given" as more than any number.
+func orMost(n uint32) uint32 {
+	if n == 0 {
+		return 1<<16 - 1
+	}
+	return n
 }
 
 func arrayOrJob(r *Row) uint32 {
@@ -128,58 +220,91 @@ func arrayOrJob(r *Row) uint32 {
 	return r.State.JobId
 }
 
-func taskRank(r *Row) uint64 {
+// taskRank orders the tasks of an array by their numbers, what is left of it last.
+func taskRank(r *Row) uint32 {
 	if r.State.ArrayJobId == 0 || r.State.IsArrayTask {
-		return uint64(r.State.ArrayTaskId)
+		return r.State.ArrayTaskId
 	}
-	return 1 << 32
+	return ^uint32(0)
 }
 
-func compareStart(a, b *Row, descending bool) int {
-	x, y := a.start(), b.start()
+// place is where a row stands before it is ordered by keys.
+type place struct {
+	start     int64 // 0 = none known, and of all steps
+	id, task  uint32
+	step      uint32
+	partition uint32 // of those that a job was given, the number
+}
+
+func placeOf(r *Row, partition int) place {
+	p := place{id: arrayOrJob(r), task: taskRank(r), partition: uint32(partition)}
+	if r.Step == nil {
+		p.start = r.start()
+		return p
+	}
+	if r.Step.Step >= 0 { // the batch script's step is made before those of srun
+		p.step = uint32(r.Step.Step) + 1
+	}
+	return p
+}
+
+// made orders by when jobs, tasks and steps came to be.
+func (p *place) made(q *place) int {
 	switch {
-	case x == 0 && y == 0:
-		return cmp.Compare(a.State.JobId, b.State.JobId)
-	case x == 0:
-		return 1
-	case y == 0:
-		return -1
-	case descending:
-		return cmp.Compare(y, x)
+	case p.id != q.id:
+		return cmp.Compare(p.id, q.id)
+	case p.task != q.task:
+		return cmp.Compare(p.task, q.task)
+	case p.step != q.step:
+		return cmp.Compare(p.step, q.step)
 	}
-	return cmp.Compare(x, y)
+	return cmp.Compare(p.partition, q.partition)
 }
 
-// natural is the order in which rows stand where the keys leave it open: the
-// latest start first, jobs of one start by their ids, then those without a
-// start, the newest first.
-func natural(a, b *Row) int {
-	x, y := a.start(), b.start()
-	if x != y {
-		return cmp.Compare(y, x)
+// natural is the order of jobs where the keys leave it open: the latest start
+// first, then those without a start, the newest first.
+func (p *place) natural(q *place) int {
+	switch {
+	case p.start != q.start:
+		return cmp.Compare(q.start, p.start)
+	case p.start == 0:
+		return q.made(p)
 	}
-	if x == 0 && arrayOrJob(a) != arrayOrJob(b) {
-		return cmp.Compare(arrayOrJob(b), arrayOrJob(a))
-	}
-	if c := compareID(a, b); c != 0 {
-		return c
-	}
-	if a.Step != nil && b.Step != nil { // the batch script after those that srun started
-		return cmp.Compare(uint32(a.Step.Step), uint32(b.Step.Step))
-	}
-	return strings.Compare(a.State.Partition, b.State.Partition)
+	return p.made(q)
 }
 
-// Sort orders rows.
-func (o *Order) Sort(rows []*Row) {
-	// The natural order tells all rows apart, so no stable sort is needed; this one
-	// is linear for rows that come in the order of their ids.
-	slices.SortFunc(rows, func(a, b *Row) int {
-		for _, key := range o.keys {
-			if c := key(a, b); c != 0 {
-				return c
+// compare orders two rows by their keys from the first on.
+func (o *Order) compare(a, b []key, p, q *place) int {
+	for i := range o.keys {
+		k := &o.keys[i]
+		c := cmp.Compare(a[i].num, b[i].num)
+		if c == 0 {
+			c = strings.Compare(a[i].text, b[i].text)
+		}
+		if k.missing != missingCompares {
+			none := key{}
+			switch {
+			case a[i] == none && b[i] == none:
+				if k.missing == missingLast || !k.descending {
+					rest := Order{keys: o.keys[i+1:], steps: o.steps}
+					return -rest.compare(a[i+1:], b[i+1:], p, q)
+				}
+			case a[i] == none || b[i] == none:
+				c = -c // a missing value compares as the least
+				if k.missing == missingLast && k.descending {
+					return c
+				}
 			}
 		}
-		return natural(a, b)
-	})
+		if k.descending {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	if o.steps {
+		return p.made(q)
+	}
+	return p.natural(q)
 }

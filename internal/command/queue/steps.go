@@ -9,7 +9,7 @@ import (
 
 // stepFields are the columns of squeue --steps.
 var stepFields = [...]field{
-	{'b', "tres-per-node", "TRES_PER_JOB", cellNSlashA, nil, nil},
+	{'b', "tres-per-node", "TRES_PER_JOB", cellNull, nil, nil},
 	{'i', "stepid", "STEPID", cellStepID, nil, nil},
 	{'j', "stepname", "NAME", cellStepName, nil, nil},
 	{'l', "timelimit", "TIME_LIMIT", cellStepLimit, nil, nil},
@@ -20,13 +20,28 @@ var stepFields = [...]field{
 	{'P', "partition", "PARTITION", cellPartition, nil, nil},
 	{'S', "starttime", "START_TIME", cellStepStart, nil, nil},
 	{'U', "userid", "UID", cellUID, []uint32{specUID}, nil},
-	{0, "stepstate", "STATE", cellStepState, nil, nil},
-	{0, "arrayjobid", "ARRAY_JOB_ID", cellArrayID, nil, nil},
+	{0, "arrayjobid", "ARRAY_JOB_ID", cellStepArrayID, nil, nil},
 	{0, "arraytaskid", "ARRAY_TASK_ID", cellTaskID, nil, nil},
-	{0, "jobid", "JOB_ID", cellOwnID, nil, nil},
-	{0, "numcpus", "NUM_CPUS", cellStepCPUs, nil, nil},
 	{0, "cluster", "CLUSTER", cellCluster, nil, nil},
+	{0, "container", "CONTAINER", cellNull, nil, nil},
+	{0, "containerid", "CONTAINER_ID", cellNull, nil, nil},
+	{0, "cpus-per-tres", "CPUS_PER_TRES", cellNull, nil, nil},
+	{0, "cpufreq", "CPU_FREQ", cellStepFreq, nil, nil},
+	{0, "jobid", "JOB_ID", cellOwnID, nil, nil},
+	{0, "mem-per-tres", "MEM_PER_TRES", cellNull, nil, nil},
 	{0, "network", "NETWORK", cellNull, nil, nil},
+	{0, "numcpus", "NUM_CPUS", cellStepCPUs, nil, nil},
+	{0, "resvport", "RESV_PORT", cellNull, nil, nil},
+	{0, "stderr", "STDERR", cellStepStdErr, pathFields, nil},
+	{0, "stdin", "STDIN", cellStepStdIn, pathFields, nil},
+	{0, "stdout", "STDOUT", cellStepStdOut, pathFields, nil},
+	{0, "stepstate", "STATE", cellStepState, nil, nil},
+	{0, "tres-bind", "TRES_BIND", cellNull, nil, nil},
+	{0, "tres-freq", "TRES_FREQ", cellNull, nil, nil},
+	{0, "tres-per-job", "TRES_PER_STEP", cellNull, nil, nil},
+	{0, "tres-per-socket", "TRES_PER_SOCKET", cellNull, nil, nil},
+	{0, "tres-per-step", "TRES_PER_STEP", cellNull, nil, nil},
+	{0, "tres-per-task", "TRES_PER_TASK", cellNull, nil, nil},
 }
 
 var stepColumns = lookup{
@@ -49,25 +64,6 @@ var stepColumns = lookup{
 	all:    "bijluAMNPSU",
 	closed: true,
 	what:   "job step",
-}
-
-// StepRows makes a row of each step that runs.
-func StepRows(c *Context, jobs []*wire.JobInfo, want func(*wire.JobState, int32) bool) []*Row {
-	var rows []*Row
-	for _, j := range jobs {
-		if j.State == nil {
-			continue
-		}
-		for _, s := range RunningSteps(j) {
-			r := NewRow(c, j)
-			if want != nil && !want(r.State, s.Step) {
-				continue
-			}
-			r.Step = s
-			rows = append(rows, &r)
-		}
-	}
-	return rows
 }
 
 func cellStepID(b []byte, r *Row) []byte {
@@ -103,10 +99,38 @@ func cellStepState(b []byte, r *Row) []byte {
 	return append(b, model.BaseName(r.Step.State).Long...)
 }
 
+// cellStepCPUs counts what srun's steps hold; the batch script's step holds nothing of its own.
 func cellStepCPUs(b []byte, r *Row) []byte {
+	if r.batchStep() {
+		return append(b, '0')
+	}
 	n := uint32(0)
 	for _, a := range r.Step.Alloc {
 		n += a.Cpus
 	}
 	return number(b, n)
+}
+
+func (r *Row) batchStep() bool { return r.Step.Step == int32(wire.StepNumber_STEP_BATCH) }
+
+func cellStepArrayID(b []byte, r *Row) []byte { return number(b, r.State.ArrayJobId) }
+
+// cellStepFreq: no frequency is ever asked for, which Slurm writes in two ways.
+func cellStepFreq(b []byte, r *Row) []byte {
+	if r.batchStep() {
+		return append(b, "0-0:0"...)
+	}
+	return append(b, "Unknown-Unknown:Unknown"...)
+}
+
+func cellStepStdOut(b []byte, r *Row) []byte { return r.stepFile(b, r.Step.StdOut, cellStdOut) }
+func cellStepStdErr(b []byte, r *Row) []byte { return r.stepFile(b, r.Step.StdErr, cellStdErr) }
+func cellStepStdIn(b []byte, r *Row) []byte  { return r.stepFile(b, r.Step.StdIn, cellStdIn) }
+
+// stepFile writes the name of a stream's file: of the batch script's step it is the job's.
+func (r *Row) stepFile(b []byte, file string, ofJob func([]byte, *Row) []byte) []byte {
+	if r.batchStep() {
+		return ofJob(b, r)
+	}
+	return orNull(b, r.expand(file))
 }

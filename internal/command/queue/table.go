@@ -45,15 +45,18 @@ func ParseNames(text string) *Table { return jobColumns.parseNames(text) }
 
 func (l *lookup) parse(text string) *Table {
 	t := &Table{}
-	if text == format.All {
+	if strings.EqualFold(text, format.All) {
 		text = barred(l)
 	}
 	prefix, fields := format.ParseLetters(text)
 	t.Prefix = prefix
 	for _, f := range fields {
-		known := l.letter(f.Letter)
+		known, what := l.letter(f.Letter), f.Raw[len(f.Raw)-len(f.Suffix)-min(int(f.Letter), 1):len(f.Raw)-len(f.Suffix)]
+		if f.Auto {
+			known, what = nil, "#"
+		}
 		if known == nil {
-			t.complain(l, f.Raw[len(f.Raw)-len(f.Suffix)-min(int(f.Letter), 1):len(f.Raw)-len(f.Suffix)])
+			t.complain(l, what)
 			t.Columns = append(t.Columns, format.Column[Row]{Header: "%" + f.Raw, Cell: format.Text[Row]("%" + f.Raw)})
 			continue
 		}
@@ -97,15 +100,29 @@ func (t *Table) complain(l *lookup, what string) {
 	t.Complaints = append(t.Complaints, fmt.Sprintf("Invalid %s format specification: %s", l.what, what))
 }
 
-// durations are the letters of columns that are never cut when they are right-justified.
-const durations = "lLM"
-
 func (t *Table) add(known *field, f format.Field) {
-	t.Columns = append(t.Columns, format.Column[Row]{
-		Header: known.header, Cell: known.cell, Width: f.Width, Right: f.Right, Suffix: f.Suffix,
-		Whole: f.Right && strings.IndexByte(durations, known.letter) >= 0 && known.letter != 0,
-	})
+	c := format.Column[Row]{Header: known.header, Cell: known.cell, Width: f.Width, Right: f.Right, Suffix: f.Suffix}
+	if f.Right {
+		c.Whole, c.WholeHeader = uncut(known.header)
+	}
+	t.Columns = append(t.Columns, c)
 	t.need(known)
+}
+
+// uncut tells which values of a right-justified column stand whole, however
+// narrow it is: lists of nodes, and times that are numbers.
+func uncut(header string) (whole func(*Row) bool, wholeHeader bool) {
+	switch header {
+	case "NODELIST", "SCHEDNODES":
+		return func(*Row) bool { return true }, true
+	case "NODELIST(REASON)":
+		return (*Row).showsNodes, true
+	case "TIME_LIMIT", "TIME_LEFT":
+		return (*Row).limited, false
+	case "TIME":
+		return func(*Row) bool { return true }, false
+	}
+	return nil, false
 }
 
 func (t *Table) need(f *field) {
