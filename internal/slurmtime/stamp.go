@@ -17,16 +17,23 @@ func Stamp(t time.Time, format string, now time.Time) string {
 	case format == "relative":
 		return relative(t, now)
 	case isPattern(format):
-		return strftime.Format(format, t)
+		if text := strftime.Format(format, t); len(text) <= longestStamp {
+			return text
+		}
+		fallthrough
 	default:
 		return Standard(t)
 	}
 }
 
+// longestStamp is how many bytes a pattern may make.
+const longestStamp = 30
+
 // CheckFormat refuses a SLURM_TIME_FORMAT that is neither a known word nor a
 // strftime pattern, in Slurm's words.
 func CheckFormat(format string) error {
-	if format == "" || format == "standard" || format == "relative" || isPattern(format) {
+	if format == "" || format == "standard" || format == "relative" ||
+		isPattern(format) && len(strftime.Format(format, time.Unix(0, 0))) <= longestStamp {
 		return nil
 	}
 	return fmt.Errorf("invalid SLURM_TIME_FORMAT = '%s'", format)

@@ -21,7 +21,8 @@ type Context struct {
 	Cluster    string
 	Tiers      map[string]uint32 // of partitions, where their order counts; nil elsewhere
 
-	words words
+	words   words
+	stamped bool // a point in time was written
 }
 
 // Row is one line: a job, one task of an array that is shown task by task, or a step.
@@ -223,6 +224,7 @@ func (r *Row) stamp(b []byte, t int64, none string) []byte {
 	if t == 0 {
 		return append(b, none...)
 	}
+	r.stamped = true
 	return append(b, slurmtime.Stamp(time.Unix(t, 0), r.TimeFormat, r.Now)...)
 }
 

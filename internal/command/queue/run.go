@@ -9,6 +9,7 @@ import (
 	"muster/internal/command"
 	"muster/internal/command/client"
 	"muster/internal/model"
+	"muster/internal/slurmtime"
 	"muster/internal/users"
 	"muster/internal/wire"
 )
@@ -86,7 +87,7 @@ func (q *Query) once(ctx context.Context, p *command.Program, c *client.Client) 
 		p.Raw("slurm_load_jobs error: %v", err)
 		return command.ExitError
 	}
-	if refusal.GetCode() != 0 {
+	if refusal.GetCode() != 0 && !q.Steps { // that a job is unknown is no error where its steps are asked for
 		p.Raw("slurm_load_jobs error: %s", refusal.Message)
 		return command.ExitError
 	}
@@ -98,6 +99,9 @@ func (q *Query) once(ctx context.Context, p *command.Program, c *client.Client) 
 	if err := list.Write(p.Stdout); err != nil {
 		return command.ExitError
 	}
+	if err := slurmtime.CheckFormat(view.TimeFormat); err != nil && view.stamped {
+		p.Error("%v", err)
+	}
 	return 0
 }
 
@@ -105,11 +109,11 @@ func (q *Query) printHeader(p *command.Program, view *Context) {
 	if !q.Header {
 		return
 	}
-	if q.Clusters != nil {
-		p.Print("CLUSTER: %s\n", view.Cluster)
-	}
 	if q.Long && q.Iterate == 0 && !q.Steps {
 		p.Print("%s\n", view.Now.Format(timeLayout))
+	}
+	if q.Clusters != nil {
+		p.Print("CLUSTER: %s\n", view.Cluster)
 	}
 	p.Print("%s", q.Table.AppendHeader(nil))
 }
