@@ -2,7 +2,7 @@
 
 GO ?= go
 BUILD := build
-COMMANDS := sbatch srun squeue scancel sinfo scontrol sacct sdiag devcluster
+COMMANDS := sbatch srun squeue scancel sinfo scontrol sacct sacctmgr seff sdiag devcluster
 DAEMONS := ctld noded stepd sackd
 PREFIX ?= /usr/local
 DESTDIR ?=

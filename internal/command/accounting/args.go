@@ -28,7 +28,7 @@ type Names interface {
 type Query struct {
 	Request  *wire.HistoryRequest
 	Refs     []*wire.JobRef // as typed, with their steps
-	Table    *Table
+	Table    Table
 	Style    Style
 	Unit     byte
 	NoConv   bool

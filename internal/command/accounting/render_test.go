@@ -188,10 +188,10 @@ func TestLists(t *testing.T) {
 	assert.Equal(t, all, names(parsed(t, "-o", strings.Join(all, ",")+",").Table), "the list of all names is a format")
 }
 
-func names(t *Table) []string {
+func names(t Table) []string {
 	var out []string
-	for _, c := range t.columns {
-		out = append(out, c.name)
+	for _, c := range t {
+		out = append(out, c.Name)
 	}
 	return out
 }
@@ -207,7 +207,7 @@ func TestRefusals(t *testing.T) {
 		"sacct: error: Invalid user id: nosuch\n":                                                               {"-u", "nosuch"},
 		"sacct: unrecognized option '--nosuch'\n":                                                               {"--nosuch"},
 		"sacct: error: Unknown arguments:\nsacct: error:  foo\n":                                                {"foo"},
-		"sacct: error: not supported yet: --completion\n":                                                             {"--completion"},
+		"sacct: error: not supported yet: --completion\n":                                                       {"--completion"},
 		"sacct: error: Invalid unit type 'Q'. Possible options are 'KMGTP'\nsacct: fatal: Invalid unit type\n":  {"--units=Q"},
 		"sacct: fatal: When requesting job scripts you must also request specific jobs with the '-j' option.\n": {"-B"},
 		"sacct: error: Start time (2030-01-01T00:00:00) requested is after end time (2020-01-01T00:00:00).\n":   {"-S", "2030-01-01", "-E", "2020-01-01"},

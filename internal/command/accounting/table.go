@@ -21,21 +21,13 @@ func reqMem(b []byte, r *Row) []byte {
 }
 
 // Style says how a table is laid out.
-type Style struct {
-	Delimiter string // not empty: values apart by it, as long as they are
-	Trailing  bool   // one after the last value, too
-	Header    bool
-}
+type Style = format.Style
 
 // Table is a list of columns that was read.
-type Table struct {
-	columns []column
-}
+type Table = format.Report[Row]
 
-type column struct {
-	*field
-	width int
-	left  bool
+func column(f *field) format.ReportColumn[Row] {
+	return format.ReportColumn[Row]{Name: f.name, Width: f.width, Left: f.left, Cell: f.cell}
 }
 
 // FieldError names a field that does not exist.
@@ -44,9 +36,9 @@ type FieldError struct{ Name string }
 func (e *FieldError) Error() string { return fmt.Sprintf("Invalid field requested: %q", e.Name) }
 
 // ParseTable reads "jobid,state%20,nodelist%-256".
-func ParseTable(list string) (*Table, error) {
+func ParseTable(list string) (Table, error) {
 	known := fields()
-	t := &Table{}
+	var t Table
 	for _, word := range strings.Split(list, ",") {
 		word = strings.TrimSpace(word)
 		if word == "" {
@@ -55,7 +47,7 @@ func ParseTable(list string) (*Table, error) {
 		name, size, sized := strings.Cut(word, "%")
 		if strings.EqualFold(name, "all") {
 			for i := range known {
-				t.columns = append(t.columns, column{&known[i], known[i].width, known[i].left})
+				t = append(t, column(&known[i]))
 			}
 			continue
 		}
@@ -63,77 +55,14 @@ func ParseTable(list string) (*Table, error) {
 		if f == nil {
 			return nil, &FieldError{name}
 		}
-		c := column{f, f.width, f.left}
+		c := column(f)
 		if sized {
 			n, _ := strconv.Atoi(size) // what is no number is a width of 0, as in Slurm
-			c.width = n
-			if n < 0 {
-				c.width, c.left = -n, true
-			} else if n > 0 {
-				c.left = false
-			}
+			c.Sized(n)
 		}
-		t.columns = append(t.columns, c)
+		t = append(t, c)
 	}
 	return t, nil
-}
-
-// AppendHeader appends the names, and where values stand in columns a line of dashes.
-func (t *Table) AppendHeader(b []byte, s *Style) []byte {
-	if s.Delimiter != "" {
-		for i, c := range t.columns {
-			b = append(b, c.name...)
-			b = t.separate(b, s, i)
-		}
-		return append(b, '\n')
-	}
-	for _, c := range t.columns {
-		start := len(b)
-		if c.width == 0 {
-			b = append(b, ' ')
-			continue
-		}
-		b = append(b, c.name...)
-		b = format.Fit(b, start, c.width, !c.left)
-		b = append(b, ' ')
-	}
-	b = append(b, '\n')
-	for _, c := range t.columns {
-		for range c.width {
-			b = append(b, '-')
-		}
-		b = append(b, ' ')
-	}
-	return append(b, '\n')
-}
-
-func (t *Table) separate(b []byte, s *Style, i int) []byte {
-	if i < len(t.columns)-1 || s.Trailing {
-		b = append(b, s.Delimiter...)
-	}
-	return b
-}
-
-// AppendRow appends a line; a value that does not fit ends in a plus.
-func (t *Table) AppendRow(b []byte, s *Style, r *Row) []byte {
-	for i, c := range t.columns {
-		start := len(b)
-		b = c.cell(b, r)
-		if s.Delimiter != "" {
-			b = t.separate(b, s, i)
-			continue
-		}
-		switch n := len(b) - start; {
-		case c.width == 0:
-			b = b[:start]
-		case n > c.width:
-			b = append(b[:start+c.width-1], '+')
-		default:
-			b = format.Fit(b, start, c.width, !c.left)
-		}
-		b = append(b, ' ')
-	}
-	return append(b, '\n')
 }
 
 // HelpFormat lists the names of all fields in columns.

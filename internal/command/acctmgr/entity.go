@@ -1,0 +1,81 @@
+package acctmgr
+
+import "strings"
+
+// entity is what can be shown.
+type entity struct {
+	name     string
+	shortest int
+	format   string // its columns without format=
+	withAsso string // with withassoc
+	key      string // the condition that a bare word stands for
+	// conditions are the words that may stand before an equals sign.
+	conditions string
+	rows       func(*cluster, *query) []row
+}
+
+const (
+	qosFormat = "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags%40,UsageThreshold,UsageFactor,GrpTRES,GrpTRESMins," +
+		"GrpTRESRunMins,GrpJobs,GrpSubmit,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMins,MaxWall,MaxTRESPU,MaxJobsPU,MaxSubmitPU," +
+		"MaxTRESPA,MaxJobsPA,MaxSubmitPA,MinTRES"
+	assocFormat = "Cluster,Account,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmit,GrpWall,GrpTRESMins,MaxJobs,MaxTRES," +
+		"MaxTRESPerNode,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins"
+	limitConditions = " grpjobs grptres maxjobs maxtres maxwall"
+)
+
+var entities = []entity{
+	{name: "accounts", shortest: 2, format: "Account,Description,Organization", key: "account",
+		withAsso: "Account,Description,Organization,Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMem,GrpSubmit," +
+			"GrpWall,GrpCPUMins,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,DefaultQOS",
+		conditions: "accounts names clusters descriptions organizations parent flags", rows: accountRows},
+	{name: "associations", shortest: 2, format: assocFormat, key: "id",
+		conditions: "accounts users clusters partitions parents ids qoslevel defaultqos" + limitConditions, rows: assocRows},
+	{name: "clusters", shortest: 2, key: "cluster",
+		format:     "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmit,MaxJobs,MaxTRES,MaxSubmit,MaxWall,QOS,DefaultQOS",
+		conditions: "clusters names classification federations flags rpcversions", rows: clusterRows},
+	{name: "qos", shortest: 1, format: qosFormat, key: "name",
+		conditions: "names ids descriptions preemptmode", rows: qosRows},
+	{name: "tres", shortest: 3, format: "Type,Name%15,ID", key: "type", conditions: "types names ids", rows: tresRows},
+	{name: "users", shortest: 1, format: "User,DefaultAccount,AdminLevel", key: "user",
+		withAsso: "User,DefaultAccount,AdminLevel,Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall," +
+			"MaxCPUMins,QOS,DefaultQOS",
+		conditions: "users names accounts adminlevel clusters defaultaccount partitions", rows: userRows},
+	{name: "wckeys", shortest: 2, format: "WCKey,Cluster,User", key: "name", conditions: "names clusters users", rows: nothing},
+}
+
+// laterEntities exist in Slurm; they are refused by name.
+var laterEntities = []string{"configuration", "events", "federations", "instances", "jobs", "problems", "reservations", "resources",
+	"runawayjobs", "stats", "transactions"}
+
+func findEntity(word string) *entity {
+	for i := range entities {
+		if matches(word, entities[i].name, entities[i].shortest) {
+			return &entities[i]
+		}
+	}
+	return nil
+}
+
+// laterEntity is the name of what is refused, empty if it does not exist at all.
+func laterEntity(word string) string {
+	for _, name := range laterEntities {
+		if matches(word, name, 2) {
+			return name
+		}
+	}
+	return ""
+}
+
+// condition returns the value's name that a word before an equals sign means.
+func (e *entity) condition(word string) (string, bool) {
+	for name := range strings.FieldsSeq(e.conditions) {
+		if matches(word, name, 2) {
+			key := strings.TrimSuffix(name, "s")
+			if name == "names" && e.key != "name" && e.name != "tres" {
+				key = e.key
+			}
+			return key, true
+		}
+	}
+	return "", false
+}
