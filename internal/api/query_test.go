@@ -103,6 +103,24 @@ func TestUnstartedTasksByName(t *testing.T) {
 		tasks = append(tasks, j.State.ArrayTaskId)
 	}
 	assert.Equal(t, []uint32{2, 4}, tasks)
+
+	folded := func(tasks ...string) []*wire.JobsPage {
+		sel := &wire.JobSelect{}
+		for _, t := range tasks {
+			sel.Jobs = append(sel.Jobs, &wire.JobRef{JobId: 10, Tasks: t})
+		}
+		return w.jobs(owner, &wire.JobsRequest{Select: sel, FoldTasks: true})
+	}
+	one := folded("2", "4", "9")
+	require.Len(t, one[0].Jobs, 1)
+	assert.Equal(t, "2,4", one[0].Jobs[0].State.ArrayPending)
+	one = folded("4")
+	require.Len(t, one[0].Jobs, 1)
+	assert.True(t, one[0].Jobs[0].State.IsArrayTask)
+	assert.EqualValues(t, 4, one[0].Jobs[0].State.ArrayTaskId)
+	none := folded("9")
+	assert.Nil(t, none[0].Refusal, "a task that does not exist is no unknown job")
+	assert.Empty(t, none[0].Jobs)
 }
 
 func TestMask(t *testing.T) {
@@ -158,7 +176,7 @@ func TestPrivateData(t *testing.T) {
 		o.Rules.Policy.Private = access.PrivateJobs | access.PrivateNodes | access.PrivatePartitions
 	})
 	assert.Equal(t, []uint32{1}, ids(w.jobs(owner, &wire.JobsRequest{})))
-	assert.Equal(t, []uint32{1, 2}, ids(w.jobs(root, &wire.JobsRequest{})))
+	assert.Equal(t, []uint32{1, 2, 4}, ids(w.jobs(root, &wire.JobsRequest{})), "hidden partitions hide nothing from root")
 	nodes, err := w.as(owner).Nodes(w.ctx, &wire.NodesRequest{})
 	require.NoError(t, err)
 	assert.Equal(t, textAccessDenied, collect(t, nodes.Recv)[0].Refusal.GetMessage())

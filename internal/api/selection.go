@@ -22,7 +22,7 @@ type selection struct {
 	fold  bool            // named tasks of one array as one record
 }
 
-func newSelection(sel *wire.JobSelect, v *controller.View) (*selection, error) {
+func newSelection(sel *wire.JobSelect, v *controller.View, showHidden bool) (*selection, error) {
 	if sel == nil {
 		sel = &wire.JobSelect{}
 	}
@@ -45,7 +45,7 @@ func newSelection(sel *wire.JobSelect, v *controller.View) (*selection, error) {
 			s.nodes[n] = true
 		}
 	}
-	if !sel.AllPartitions && len(sel.Jobs) == 0 { // a job that is named is shown wherever it is
+	if !sel.AllPartitions && !showHidden && len(sel.Jobs) == 0 { // a job that is named is shown wherever it is
 		for _, p := range v.Partitions {
 			if p.Hidden {
 				if s.hide == nil {

@@ -26,7 +26,7 @@ type Query struct {
 	Select   *wire.JobSelect
 	Table    *Table
 	Order    *Order
-	sortText string
+	sortText *string
 	Header   bool
 	Long     bool // a line with the time goes first
 	Each     bool // array tasks one by one
@@ -42,9 +42,8 @@ type Query struct {
 	Iterate  int
 	NoConv   bool
 	Dump     dataparser.Choice // --json, --yaml
-	// Clusters are those that were named, by the option or variable that ClustersBy says.
-	Clusters   *string
-	ClustersBy string
+	// Clusters are those that the option names, else the variable.
+	Clusters *string
 	// Over and Under bound how long a job has run, in seconds.
 	Over, Under *int64
 
@@ -68,9 +67,6 @@ func Parse(ctx context.Context, p *command.Program, who Users) (q *Query, code i
 		return nil, command.ExitError, true
 	}
 	q = &Query{Select: &wire.JobSelect{}, Header: true, emptyFilter: map[int]bool{}}
-	if text, set := variable(p, clustersVariable); set {
-		q.Clusters, q.ClustersBy = &text, clustersVariable
-	}
 	values := append(fromEnvironment(p), given...)
 	for _, v := range values {
 		if code, ok := q.set(ctx, p, who, v); !ok {
@@ -102,7 +98,7 @@ func (q *Query) set(ctx context.Context, p *command.Program, who Users, v flags.
 	case keyArray:
 		q.Each = true
 	case keyClusters:
-		q.Clusters, q.ClustersBy = &v.Text, "--cluster"
+		q.Clusters = &v.Text
 	case keyExpand:
 		q.Expand = true
 	case keyFormat, keyNames:
@@ -152,7 +148,7 @@ func (q *Query) set(ctx context.Context, p *command.Program, who Users, v flags.
 	case keyReservation:
 		s.Reservations = q.list(v)
 	case keySort:
-		q.sortText = v.Text
+		q.sortText = &v.Text
 	case keyStart:
 		q.StartAll = true
 	case keyStates:
@@ -258,19 +254,17 @@ func (q *Query) nothing() bool {
 }
 
 func (q *Query) parseSort() (*Order, error) {
-	text := q.sortText
-	if q.Steps {
-		if text == "" {
-			text = StepsSort
-		}
-		return ParseStepSort(text)
-	}
+	text := DefaultSort
 	switch {
-	case text != "":
+	case q.sortText != nil:
+		text = *q.sortText
+	case q.Steps:
+		text = StepsSort
 	case q.StartAll:
 		text = StartSort
-	default:
-		text = DefaultSort
+	}
+	if q.Steps {
+		return ParseStepSort(text)
 	}
 	return ParseSort(text)
 }

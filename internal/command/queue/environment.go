@@ -30,9 +30,6 @@ var variables = [...]struct {
 	{"SQUEUE_USERS", keyUser, false},
 }
 
-// clustersVariable is SLURM_CLUSTERS, whose errors name it.
-const clustersVariable = "SLURM_CLUSTERS"
-
 // fromEnvironment turns the variables into options that stand before those of
 // the command line.
 func fromEnvironment(p *command.Program) []flags.Value {

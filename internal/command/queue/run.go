@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func Run(ctx context.Context, p *command.Program) int {
 		return p.Fatal("%v", err)
 	}
 	defer c.Close()
-	if q.Clusters != nil && !p.OwnCluster(*q.Clusters, q.ClustersBy, c.Conf.Cluster) {
+	if !q.ownCluster(p, c.Conf.Cluster) {
 		return command.ExitError
 	}
 	for {
@@ -43,6 +44,22 @@ func Run(ctx context.Context, p *command.Program) int {
 		case <-time.After(time.Duration(q.Iterate) * time.Second):
 		}
 	}
+}
+
+// ownCluster checks the clusters of SLURM_CLUSTERS and of --clusters, both where
+// both are given.
+func (q *Query) ownCluster(p *command.Program, own string) bool {
+	const name = "SLURM_CLUSTERS"
+	if text, set := variable(p, name); set {
+		if !p.OwnCluster(text, name, own) {
+			return false
+		}
+		if q.Clusters == nil {
+			q.Clusters = &text
+			return true
+		}
+	}
+	return q.Clusters == nil || p.OwnCluster(*q.Clusters, "--cluster", own)
 }
 
 // knownUsers refuses numbers that belong to nobody, as squeue does.
@@ -148,8 +165,12 @@ func (q *Query) add(list *List, view *Context, j *wire.JobInfo) {
 		q.addSteps(list, &r, j)
 	case q.Priority && r.pending() && strings.Contains(r.partition(), ","):
 		for i, name := range strings.Split(r.partition(), ",") {
-			r.Partition = name
-			list.Add(&r, i)
+			if asked := q.Select.Partitions; len(asked) > 0 && !slices.Contains(asked, name) {
+				continue
+			}
+			one := r
+			one.Partition = name
+			list.Add(&one, i)
 		}
 	default:
 		list.Add(&r, 0)
@@ -205,12 +226,9 @@ func (q *Query) Request() *wire.JobsRequest {
 func NewContext(getenv func(string) string) *Context {
 	c := &Context{TimeFormat: getenv("SLURM_TIME_FORMAT"), TasksWidth: model.DefaultTasksWidth, CutID: true, Now: time.Now()}
 	if text := getenv("SLURM_BITSTR_LEN"); text != "" {
-		if n, err := strconv.Atoi(text); err == nil {
-			c.CutID = false
-			c.TasksWidth = n
-			if n < 0 {
-				c.TasksWidth = model.DefaultTasksWidth
-			}
+		c.CutID = false
+		if !strings.HasPrefix(text, "-") {
+			c.TasksWidth, _ = strconv.Atoi(leadingDigits(text)) // what is no number counts as 0, which is no limit
 		}
 	}
 	return c

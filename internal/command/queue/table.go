@@ -103,24 +103,30 @@ func (t *Table) complain(l *lookup, what string) {
 func (t *Table) add(known *field, f format.Field) {
 	c := format.Column[Row]{Header: known.header, Cell: known.cell, Width: f.Width, Right: f.Right, Suffix: f.Suffix}
 	if f.Right {
-		c.Whole, c.WholeHeader = uncut(known.header)
+		c.Whole, c.WholeHeader = uncut(known)
 	}
 	t.Columns = append(t.Columns, c)
 	t.need(known)
 }
 
 // uncut tells which values of a right-justified column stand whole, however
-// narrow it is: lists of nodes, and times that are numbers.
-func uncut(header string) (whole func(*Row) bool, wholeHeader bool) {
-	switch header {
+// narrow it is: lists of nodes, times that are numbers, and the tasks of an array
+// where SLURM_BITSTR_LEN says how long they may get.
+func uncut(f *field) (whole func(*Row) bool, wholeHeader bool) {
+	always := func(*Row) bool { return true }
+	switch f.header {
 	case "NODELIST", "SCHEDNODES":
-		return func(*Row) bool { return true }, true
+		return always, true
 	case "NODELIST(REASON)":
 		return (*Row).showsNodes, true
+	case "REQ_NODES", "EXC_NODES", "TIME":
+		return always, false
 	case "TIME_LIMIT", "TIME_LEFT":
 		return (*Row).limited, false
-	case "TIME":
-		return func(*Row) bool { return true }, false
+	case "JOBID":
+		if f.name == "jobarrayid" {
+			return func(r *Row) bool { return !r.CutID && r.State.ArrayPending != "" }, false
+		}
 	}
 	return nil, false
 }
