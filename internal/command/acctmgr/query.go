@@ -91,8 +91,7 @@ func (q *query) report(p *command.Program) (format.Report[row], bool) {
 		if q.tree && f.name == "Account" {
 			c.Width, c.Left = 20, true
 		}
-		if sized {
-			n, _ := strconv.Atoi(size)
+		if n, _ := strconv.Atoi(size); sized && n != 0 { // 0 and what is no number leave the width
 			c.Sized(n)
 		}
 		out = append(out, c)
