@@ -41,16 +41,17 @@ func (q *Query) dumpRuns(ctx context.Context, p *command.Program, c *client.Clie
 	if err == nil {
 		err = order.flush()
 	}
+	d.w.End()
+	meta := c.Meta(nil)
 	switch {
 	case err != nil:
 		p.Error("%v", err)
-		return command.ExitError
+		return dataparser.Lost(ctx, p, d.w, meta, "slurmdb_jobs_get", err)
 	case refusal.GetCode() != 0:
 		p.Error("%s", refusal.Message)
-		return command.ExitError
+		return dataparser.Finish(ctx, p, d.w, meta, dataparser.Failure{Code: refusal.Code, Text: refusal.Message, Source: "slurmdb_jobs_get"})
 	}
-	d.w.End()
-	return dataparser.Finish(ctx, p, d.w, out.Cluster)
+	return dataparser.Finish(ctx, p, d.w, meta)
 }
 
 // run writes one run with those of its steps that are wanted.
@@ -213,7 +214,11 @@ func (d *dump) runPlace(r *Row, sluid string) {
 	w.Object("required")
 	w.Uint("CPUs", uint64(j.NumCpus))
 	w.Number("memory_per_cpu", s.MemKind == wire.MemKind_MEM_PER_CPU, s.Mem)
-	w.Number("memory_per_node", s.MemKind == wire.MemKind_MEM_PER_NODE, s.Mem)
+	perNode := s.Mem
+	if s.MemKind != wire.MemKind_MEM_PER_NODE {
+		perNode = 0
+	}
+	w.Number("memory_per_node", s.MemKind != wire.MemKind_MEM_PER_CPU, perNode)
 	w.End()
 	killer := ""
 	if j.WasCancelled {

@@ -144,5 +144,6 @@ func (s *session) countOK(k *keyword, words []string) bool {
 }
 
 func (s *session) command(ctx context.Context, words []string) {
+	s.words = words
 	find(words[0]).run(s, ctx, words[1:])
 }

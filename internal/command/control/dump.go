@@ -20,14 +20,14 @@ func (s *session) dumpJobs(ctx context.Context, id string) {
 	}
 	view := queue.NewContext(s.p.Getenv)
 	view.Cluster = s.c.Conf.Cluster
-	if code := queue.DumpJobs(ctx, s.p, s.c, &s.dump, req, view, nil); code != 0 {
+	if code := queue.DumpJobs(ctx, s.p, s.c, &s.dump, s.c.Meta(s.words), req, view, nil); code != 0 {
 		s.code = code
 	}
 }
 
-func (s *session) finishDump(ctx context.Context, w *dataparser.Writer) {
+func (s *session) finishDump(ctx context.Context, w *dataparser.Writer, failures ...dataparser.Failure) {
 	w.Time("last_update", s.style.Now.Unix())
-	if code := dataparser.Finish(ctx, s.p, w, s.c.Conf.Cluster); code != 0 {
+	if code := dataparser.Finish(ctx, s.p, w, s.c.Meta(s.words), failures...); code != 0 {
 		s.code = code
 	}
 }
@@ -61,7 +61,7 @@ func (s *session) dumpNodes(ctx context.Context, id string) {
 	w.List("nodes")
 	name := func(uid uint32) string { return s.names.NameOf(ctx, uid) }
 	for _, n := range list {
-		nodes.WriteNode(w, n, s.c.Conf.Cluster, name)
+		nodes.WriteNode(w, n, name)
 	}
 	w.End()
 	s.finishDump(ctx, w)
@@ -79,7 +79,7 @@ func (s *session) dumpPartitions(ctx context.Context, id string) {
 	w := s.dump.Begin(s.p)
 	w.List("partitions")
 	for _, p := range list {
-		nodes.WritePartition(w, p, s.c.Conf.Cluster)
+		nodes.WritePartition(w, p)
 	}
 	w.End()
 	s.finishDump(ctx, w)

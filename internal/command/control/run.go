@@ -55,6 +55,7 @@ type session struct {
 	all    bool
 	future bool
 	dump   dataparser.Choice // --json, --yaml
+	words  []string          // of the command that runs
 	code   int
 	done   bool
 	names  *users.Resolver

@@ -22,25 +22,60 @@ func (c *Choice) Take(p *command.Program, yaml bool, text string) (code int, sto
 	if yaml {
 		option = "--yaml"
 	}
-	if text == "list" {
+	if strings.EqualFold(text, "list") {
 		p.Print("Possible data_parser plugins:\ndata_parser/%s\n", Name)
 		return 0, true
 	}
-	version, extra, plus := strings.Cut(strings.TrimPrefix(text, "data_parser/"), "+")
-	if version != "" && version != Name || plus && extra != "" {
-		p.Error("not supported yet: %s=%s (data_parser/%s is what there is)", option, text, Name)
-		return command.ExitError, true
+	if code, bad := refuse(p, option, text); bad {
+		return code, true
 	}
 	c.Wanted = true
-	switch {
-	case yaml && p.Getenv("SLURM_YAML") == "compact":
-		c.Format = CompactJSON // which is YAML, too
+	switch terse := isTerse(p.Getenv("SLURM_" + strings.ToUpper(option[2:]))); {
+	case yaml && terse:
+		c.Format = CompactYAML
 	case yaml:
 		c.Format = YAML
-	case p.Getenv("SLURM_JSON") == "compact":
+	case terse:
 		c.Format = CompactJSON
 	default:
 		c.Format = JSON
 	}
 	return 0, false
+}
+
+// refuse names a version that is not there, and what is asked of the one that is
+// and cannot be done.
+func refuse(p *command.Program, option, text string) (code int, bad bool) {
+	version, extra, _ := strings.Cut(strings.TrimPrefix(text, "data_parser/"), "+")
+	if version != "" && version != Name && version != "latest" {
+		p.Error("not supported: %s=%s (data_parser/%s is what there is)", option, text, Name)
+		return command.ExitError, true
+	}
+	for flag := range strings.SplitSeq(extra, "+") {
+		switch strings.ToLower(flag) {
+		case "", "none", "fast", "minimize_refs": // of what is read, and of specifications
+		case "spec_only":
+			p.Error("not supported yet: %s=%s", option, text)
+			return command.ExitError, true
+		default:
+			p.Error("data_parser/%s has no flag %s", Name, flag)
+			return command.ExitError, true
+		}
+	}
+	return 0, false
+}
+
+// isTerse tells whether SLURM_JSON or SLURM_YAML asks for few bytes; the last
+// word counts.
+func isTerse(words string) bool {
+	terse := false
+	for word := range strings.SplitSeq(strings.ToLower(words), ",") {
+		switch strings.TrimSpace(word) {
+		case "compact":
+			terse = true
+		case "pretty":
+			terse = false
+		}
+	}
+	return terse
 }

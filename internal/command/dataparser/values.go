@@ -42,21 +42,12 @@ func (w *Writer) Limit(key string, n uint32) {
 	}
 }
 
-func (w *Writer) noVal(key string, set, infinite bool, n uint64) {
-	w.Object(key)
-	w.Bool("set", set)
-	w.Bool("infinite", infinite)
-	w.Uint("number", n)
-	w.End()
-}
-
-// FloatNumber writes a number with a fraction that may not be set.
-func (w *Writer) FloatNumber(key string, set bool, n float64) {
-	w.Object(key)
-	w.Bool("set", set)
-	w.Bool("infinite", false)
-	w.Float("number", n)
-	w.End()
+// AtMost writes a limit that has no end unless a number was given.
+func (w *Writer) AtMost(key string, n uint32) {
+	if n == 0 {
+		n = unlimited
+	}
+	w.Limit(key, n)
 }
 
 // Exit writes a wait status.
@@ -99,4 +90,15 @@ func (w *Writer) CSV(key, text string) {
 		}
 	}
 	w.End()
+}
+
+// SelectWords turns SelectTypeParameters into the layout's words.
+func SelectWords(parameters string) []string {
+	var words []string
+	for word := range strings.SplitSeq(strings.ToUpper(parameters), ",") {
+		if word = strings.TrimSpace(word); word != "" && word != "NONE" {
+			words = append(words, word)
+		}
+	}
+	return words
 }

@@ -21,6 +21,7 @@ const (
 	JSON Format = iota
 	CompactJSON
 	YAML
+	CompactYAML // in one line
 )
 
 // flushSize is how much is gathered before it is written.
@@ -34,6 +35,8 @@ type Writer struct {
 	b      []byte
 	open   []container
 	err    error
+	heads  []numberHeads // by depth
+	sent   bool          // something of it has left
 }
 
 type container struct {
@@ -44,12 +47,18 @@ type container struct {
 // NewWriter begins a document, which is one object.
 func NewWriter(out io.Writer, format Format) *Writer {
 	w := &Writer{out: out, format: format, b: make([]byte, 0, flushSize+4<<10)}
-	if format == YAML {
+	switch format {
+	case YAML:
 		w.b = append(w.b, "---"...)
+	case CompactYAML:
+		w.b = append(w.b, "---\n"...)
 	}
 	w.begin(false)
 	return w
 }
+
+// Err is the first error of the stream below.
+func (w *Writer) Err() error { return w.err }
 
 // Close ends the document and tells whether all of it could be written.
 func (w *Writer) Close() error {
@@ -62,6 +71,7 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) flush() {
+	w.sent = true
 	if w.err == nil {
 		_, w.err = w.out.Write(w.b)
 	}
@@ -131,7 +141,7 @@ func (w *Writer) key(key string) {
 		return
 	}
 	w.b = append(append(append(w.b, '"'), key...), '"', ':')
-	if w.format == JSON {
+	if w.format != CompactJSON {
 		w.b = append(w.b, ' ')
 	}
 }
@@ -156,7 +166,7 @@ func (w *Writer) yamlKey(key string, list, first bool) {
 const blanks = "                                                                "
 
 func (w *Writer) line(depth int) {
-	if w.format == CompactJSON {
+	if w.format == CompactJSON || w.format == CompactYAML {
 		return
 	}
 	w.b = append(append(w.b, '\n'), blanks[:2*depth]...)
@@ -173,7 +183,7 @@ func (w *Writer) value(key string) {
 // String writes text; what of it is not UTF-8 is replaced.
 func (w *Writer) String(key, text string) {
 	w.value(key)
-	w.b = appendQuoted(w.b, text)
+	w.b = appendQuoted(w.b, text, w.format == JSON || w.format == CompactJSON)
 }
 
 // Int writes a number.
@@ -190,14 +200,19 @@ func (w *Writer) Uint(key string, n uint64) {
 
 // Float writes a number; what is no number is written as 0.
 func (w *Writer) Float(key string, n float64) {
+	w.value(key)
+	w.b = appendFloat(w.b, n)
+}
+
+func appendFloat(b []byte, n float64) []byte {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		n = 0
 	}
-	w.value(key)
-	w.b = strconv.AppendFloat(w.b, n, 'f', -1, 64)
+	b = strconv.AppendFloat(b, n, 'f', -1, 64)
 	if n == math.Trunc(n) {
-		w.b = append(w.b, ".0"...)
+		b = append(b, ".0"...)
 	}
+	return b
 }
 
 // Bool writes a truth value.
@@ -217,13 +232,15 @@ func (w *Writer) Strings(key string, list []string) {
 
 const hex = "0123456789abcdef"
 
-// appendQuoted writes a text as a JSON string, which YAML reads too.
-func appendQuoted(b []byte, s string) []byte {
+// appendQuoted writes a text between quotes. What it escapes both notations read;
+// the slash is escaped in JSON only, where Slurm does so and YAML 1.1 has no word
+// for it.
+func appendQuoted(b []byte, s string, slash bool) []byte {
 	b = append(b, '"')
 	begin := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < 0x7f {
+		if c >= ' ' && c != '"' && c != '\\' && c < 0x7f && (c != '/' || !slash) {
 			i++
 			continue
 		}
@@ -240,7 +257,7 @@ func appendQuoted(b []byte, s string) []byte {
 		}
 		b = append(b, s[begin:i]...)
 		switch c {
-		case '"', '\\':
+		case '"', '\\', '/':
 			b = append(b, '\\', c)
 		case '\n':
 			b = append(b, '\\', 'n')

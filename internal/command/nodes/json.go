@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,12 +12,11 @@ import (
 	"muster/internal/command/client"
 	"muster/internal/command/dataparser"
 	"muster/internal/model"
-	"muster/internal/slurmtime"
 	"muster/internal/wire"
 )
 
 // WriteNode writes a node in the layout of data_parser.
-func WriteNode(w *dataparser.Writer, n *wire.NodeInfo, cluster string, userName func(uint32) string) {
+func WriteNode(w *dataparser.Writer, n *wire.NodeInfo, userName func(uint32) string) {
 	s := n.State
 	w.Object("")
 	w.String("architecture", s.Arch)
@@ -25,7 +25,7 @@ func WriteNode(w *dataparser.Writer, n *wire.NodeInfo, cluster string, userName 
 	w.Time("boot_time", s.BootTime)
 	w.Time("tls_cert_last_renewal", 0)
 	w.Strings("cert_flags", nil)
-	w.String("cluster_name", cluster)
+	w.String("cluster_name", "") // of a federation only
 	w.Uint("cores", uint64(n.CoresPerSocket))
 	w.Uint("specialized_cores", uint64(n.CoreSpecCount))
 	w.Int("cpu_binding", 0)
@@ -77,7 +77,7 @@ func writeEnergy(w *dataparser.Writer) {
 	for _, key := range [...]string{"average_watts", "base_consumed_energy", "consumed_energy"} {
 		w.Int(key, 0)
 	}
-	w.NonZero("current_watts", 0)
+	w.Number("current_watts", true, 0)
 	w.Int("previous_consumed_energy", 0)
 	w.Int("last_collected", 0)
 	w.End()
@@ -125,16 +125,16 @@ func (q *query) writeDump(ctx context.Context, p *command.Program, c *client.Cli
 	w := q.dump.Begin(p)
 	w.List("sinfo")
 	for _, r := range rows {
-		writeRow(w, r, c.Conf.Cluster)
+		writeRow(w, r)
 	}
 	w.End()
-	return dataparser.Finish(ctx, p, w, c.Conf.Cluster)
+	return dataparser.Finish(ctx, p, w, c.Meta(nil))
 }
 
 // dumpFormat has the columns by which nodes are told apart in a dump.
 const dumpFormat = "%R%t%b%f%G%w%c%m%d%z%E"
 
-func writeRow(w *dataparser.Writer, r *Row, cluster string) {
+func writeRow(w *dataparser.Writer, r *Row) {
 	w.Object("")
 	n := r.first()
 	if n == nil {
@@ -168,9 +168,8 @@ func writeRow(w *dataparser.Writer, r *Row, cluster string) {
 	w.String("total", n.Gres)
 	w.String("used", n.GresUsed)
 	w.End()
-	w.String("cluster", cluster)
+	w.String("cluster", "")
 	w.String("comment", n.State.Comment)
-	writeEnergy(w)
 	w.String("extra", n.State.Extra)
 	w.Object("reason")
 	w.String("description", n.State.Reason)
@@ -179,7 +178,7 @@ func writeRow(w *dataparser.Writer, r *Row, cluster string) {
 	w.End()
 	w.String("reservation", "")
 	w.Object("partition")
-	partitionMembers(w, r.Part, cluster)
+	partitionMembers(w, r.Part)
 	w.End()
 	w.End()
 }
@@ -247,36 +246,34 @@ func writeRowCPUs(w *dataparser.Writer, r *Row) {
 	w.Uint("minimum", uint64(least))
 	w.Uint("maximum", uint64(most))
 	w.End()
-	least, most = bounds(r, func(n *wire.NodeInfo) uint32 { return model.NodeCPUs(n) })
 	w.Object("per_node")
-	w.Uint("minimum", uint64(least))
-	w.Uint("maximum", uint64(most))
+	w.AtMost("max", r.Part.MaxCpusPerNode)
 	w.End()
 	w.End()
 }
 
 // WritePartition writes a partition in the layout of data_parser.
-func WritePartition(w *dataparser.Writer, p *wire.PartitionInfo, cluster string) {
+func WritePartition(w *dataparser.Writer, p *wire.PartitionInfo) {
 	w.Object("")
-	partitionMembers(w, p, cluster)
+	partitionMembers(w, p)
 	w.End()
 }
 
-func partitionMembers(w *dataparser.Writer, p *wire.PartitionInfo, cluster string) {
+func partitionMembers(w *dataparser.Writer, p *wire.PartitionInfo) {
 	w.Object("nodes")
-	w.String("allowed_allocation", p.AllocNodes)
+	w.String("allowed_allocation", some(p.AllocNodes))
 	w.String("configured", p.Nodes)
 	w.Uint("total", uint64(p.TotalNodes))
 	w.End()
 	w.Object("accounts")
-	w.String("allowed", p.AllowAccounts)
+	w.String("allowed", some(p.AllowAccounts))
 	w.String("deny", p.DenyAccounts)
 	w.End()
 	w.Object("groups")
-	w.String("allowed", p.AllowGroups)
+	w.String("allowed", some(p.AllowGroups))
 	w.End()
 	w.Object("qos")
-	w.String("allowed", p.AllowQos)
+	w.String("allowed", some(p.AllowQos))
 	w.String("deny", p.DenyQos)
 	w.String("assigned", p.Qos)
 	w.End()
@@ -285,8 +282,8 @@ func partitionMembers(w *dataparser.Writer, p *wire.PartitionInfo, cluster strin
 	w.String("billing_weights", p.TresBillingWeights)
 	w.String("configured", p.Tres)
 	w.End()
-	w.String("cluster", cluster)
-	w.CSV("select_type", strings.ToUpper(p.SelectTypeParameters))
+	w.String("cluster", "")
+	w.Strings("select_type", dataparser.SelectWords(p.SelectTypeParameters))
 	w.Object("cpus")
 	w.Strings("task_binding", nil)
 	w.Uint("total", uint64(p.TotalCpus))
@@ -305,11 +302,7 @@ func partitionMembers(w *dataparser.Writer, p *wire.PartitionInfo, cluster strin
 	w.End()
 	w.String("name", p.Name)
 	w.String("node_sets", "")
-	mode := cmp.Or(strings.ToUpper(p.PreemptMode), "DISABLED")
-	if mode == "OFF" {
-		mode = "DISABLED"
-	}
-	w.Strings("preempt_mode", strings.Split(mode, ","))
+	w.Strings("preempt_mode", preemptWords(p.PreemptMode))
 	w.Object("priority")
 	w.Uint("job_factor", uint64(p.PriorityJobFactor))
 	w.Uint("tier", uint64(p.PriorityTier))
@@ -326,8 +319,8 @@ func partitionDefaults(w *dataparser.Writer, p *wire.PartitionInfo) {
 	w.Object("defaults")
 	perCPU := p.DefMemKind == wire.MemKind_MEM_PER_CPU
 	w.Uint("memory_per_cpu", p.DefMem)
-	w.Number("partition_memory_per_cpu", perCPU && p.DefMem != 0, p.DefMem)
-	w.Number("partition_memory_per_node", !perCPU && p.DefMem != 0, p.DefMem)
+	w.Number("partition_memory_per_cpu", perCPU, p.DefMem)
+	w.Number("partition_memory_per_node", !perCPU, p.DefMem)
 	w.Limit("time", p.DefaultTime)
 	w.String("job", p.JobDefaults)
 	w.End()
@@ -335,13 +328,13 @@ func partitionDefaults(w *dataparser.Writer, p *wire.PartitionInfo) {
 
 func partitionMaximums(w *dataparser.Writer, p *wire.PartitionInfo) {
 	w.Object("maximums")
-	w.Limit("cpus_per_node", noLimit(p.MaxCpusPerNode))
-	w.Limit("cpus_per_socket", noLimit(p.MaxCpusPerSocket))
+	w.AtMost("cpus_per_node", p.MaxCpusPerNode)
+	w.AtMost("cpus_per_socket", p.MaxCpusPerSocket)
 	perCPU := p.MaxMemKind == wire.MemKind_MEM_PER_CPU
 	w.Uint("memory_per_cpu", p.MaxMem)
-	w.Number("partition_memory_per_cpu", perCPU && p.MaxMem != 0, p.MaxMem)
-	w.Number("partition_memory_per_node", !perCPU && p.MaxMem != 0, p.MaxMem)
-	w.Limit("nodes", noLimit(p.MaxNodes))
+	w.Number("partition_memory_per_cpu", perCPU, p.MaxMem)
+	w.Number("partition_memory_per_node", !perCPU, p.MaxMem)
+	w.AtMost("nodes", p.MaxNodes)
 	shares := uint64(1)
 	mode, count, _ := strings.Cut(p.Oversubscribe, ":")
 	if n, err := strconv.ParseUint(count, 10, 32); err == nil {
@@ -356,18 +349,36 @@ func partitionMaximums(w *dataparser.Writer, p *wire.PartitionInfo) {
 	}
 	w.Strings("flags", force)
 	w.End()
-	w.Limit("time", noLimit(p.MaxTime))
-	w.Number("over_time_limit", p.OverTimeLimitSet, uint64(p.OverTimeLimit))
+	w.AtMost("time", p.MaxTime)
+	overTime := p.OverTimeLimit
+	if overTime == 0 && p.OverTimeLimitSet {
+		w.Number("over_time_limit", true, 0)
+	} else {
+		w.Limit("over_time_limit", overTime)
+	}
 	w.End()
 }
 
-// noLimit turns 0, which stands for no limit in a partition, into the number
-// that does so everywhere.
-func noLimit(n uint32) uint32 {
-	if n == 0 {
-		return slurmtime.Unlimited
+// some is a list of names; that all are meant is said by an empty one.
+func some(list string) string {
+	if strings.EqualFold(list, "ALL") {
+		return ""
 	}
-	return n
+	return list
+}
+
+// preemptModes are the layout's words for those of PreemptMode.
+var preemptModes = map[string]string{"OFF": "DISABLED", "SUSPEND": "SUSPEND", "GANG": "SUSPEND", "REQUEUE": "REQUEUE",
+	"CANCEL": "CANCEL", "PRIORITY": "PRIORITY"}
+
+func preemptWords(modes string) []string {
+	var words []string
+	for mode := range strings.SplitSeq(cmp.Or(modes, "OFF"), ",") {
+		if word := preemptModes[strings.ToUpper(mode)]; word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 func partitionFlags(p *wire.PartitionInfo) []string {

@@ -15,12 +15,12 @@ func (q *Query) dump(ctx context.Context, p *command.Program, c *client.Client, 
 	keep := func(j *wire.JobInfo) bool {
 		return !q.nothing() && (len(q.Licenses) == 0 || wantsLicense(j.Spec, q.Licenses))
 	}
-	return DumpJobs(ctx, p, c, &q.Dump, req, view, keep)
+	return DumpJobs(ctx, p, c, &q.Dump, c.Meta(nil), req, view, keep)
 }
 
 // DumpJobs answers a request for jobs in the layout of data_parser.
-func DumpJobs(ctx context.Context, p *command.Program, c *client.Client, choice *dataparser.Choice, req *wire.JobsRequest,
-	view *Context, keep func(*wire.JobInfo) bool) int {
+func DumpJobs(ctx context.Context, p *command.Program, c *client.Client, choice *dataparser.Choice, meta dataparser.Meta,
+	req *wire.JobsRequest, view *Context, keep func(*wire.JobInfo) bool) int {
 	nodes, err := Layouts(ctx, c)
 	if err != nil {
 		p.Raw("slurm_load_node error: %v", err)
@@ -32,10 +32,10 @@ func DumpJobs(ctx context.Context, p *command.Program, c *client.Client, choice 
 	switch {
 	case err != nil:
 		p.Raw("slurm_load_jobs error: %v", err)
-		return command.ExitError
+		return dataparser.Lost(ctx, p, w, meta, "slurm_load_jobs", err)
 	case refusal.GetCode() != 0:
 		p.Raw("slurm_load_jobs error: %s", refusal.Message)
-		return command.ExitError
+		return dataparser.Finish(ctx, p, w, meta, dataparser.Failure{Code: refusal.Code, Text: refusal.Message, Source: "slurm_load_jobs"})
 	}
-	return dataparser.Finish(ctx, p, w, c.Conf.Cluster)
+	return dataparser.Finish(ctx, p, w, meta)
 }

@@ -26,7 +26,7 @@ type Dump struct {
 
 // NodeLayout is what of a node a job's allocation is described by.
 type NodeLayout struct {
-	Index, CoresPerSocket, ThreadsPerCore uint32
+	Index, Sockets, CoresPerSocket, ThreadsPerCore uint32
 }
 
 // Layouts asks for the layout of all nodes.
@@ -37,7 +37,7 @@ func Layouts(ctx context.Context, c *client.Client) (map[string]NodeLayout, erro
 	}
 	out := make(map[string]NodeLayout, len(nodes.List))
 	for i, n := range nodes.List {
-		out[n.State.GetName()] = NodeLayout{uint32(i), n.CoresPerSocket, n.ThreadsPerCore}
+		out[n.State.GetName()] = NodeLayout{uint32(i), n.Sockets, n.CoresPerSocket, n.ThreadsPerCore}
 	}
 	return out, nil
 }
@@ -93,7 +93,7 @@ func flagsOf(r *Row) []string {
 	add(s.UseMinNodes, "PREFER_MINIMUM_NODE_COUNT")
 	add(s.NumTasks != 0, "EXACT_TASK_COUNT_REQUESTED")
 	add(s.Mem != 0, "EXACT_MEMORY_REQUESTED")
-	add(r.State.Attempt > 0, "JOB_WAS_RUNNING")
+	add(r.State.Attempt > 0 && !model.Ended(r.State.State), "JOB_WAS_RUNNING")
 	add(s.Partition == "", "USING_DEFAULT_PARTITION")
 	add(r.State.Dependency != "", "DEPENDENT")
 	return flags
@@ -137,11 +137,12 @@ func (d *Dump) identity(r *Row) {
 func (d *Dump) process(r *Row) {
 	w, s, j := d.Writer, r.Spec, r.State
 	w.Bool("contiguous", s.Contiguous)
-	cores, threads := uint32(0), uint32(0)
-	if s.ThreadSpec {
-		threads = s.CoreSpec
-	} else {
-		cores = s.CoreSpec
+	cores, threads := s.CoreSpec, uint32(0)
+	switch {
+	case s.ThreadSpec:
+		cores, threads = 0, s.CoreSpec
+	case cores == 0:
+		threads = noThreads
 	}
 	w.Uint("core_spec", uint64(cores))
 	w.Uint("thread_spec", uint64(threads))
@@ -169,6 +170,10 @@ func (d *Dump) process(r *Row) {
 		w.String(key, "")
 	}
 }
+
+// noThreads is what stands for specialized threads where neither cores nor
+// threads were asked for.
+const noThreads = 32766
 
 func perGPU[N uint32 | uint64](n N) string {
 	if n == 0 {
@@ -204,11 +209,7 @@ func (d *Dump) asked(r *Row) {
 	w.String("licenses", s.Licenses)
 	w.String("licenses_allocated", "")
 	w.Strings("mail_type", mailWords(s.MailType))
-	user := s.MailUser
-	if user == "" && s.MailType != 0 {
-		user = s.UserName
-	}
-	w.String("mail_user", user)
+	w.String("mail_user", cmp.Or(s.MailUser, s.UserName))
 	w.Number("max_cpus", true, 0)
 	w.Number("max_nodes", true, uint64(s.MaxNodes))
 	w.String("mcs_label", s.McsLabel)
@@ -274,7 +275,7 @@ func (d *Dump) resources(r *Row) {
 		return
 	}
 	w.Object("job_resources")
-	w.Strings("select_type", SelectWords(d.Select))
+	w.Strings("select_type", dataparser.SelectWords(d.Select))
 	w.Object("nodes")
 	w.Int("count", int64(len(j.Alloc)))
 	w.Strings("select_type", []string{"AVAILABLE"})
@@ -311,45 +312,50 @@ func (d *Dump) node(a *wire.NodeAlloc, layout NodeLayout) {
 	w.Uint("used", 0)
 	w.Uint("allocated", a.Mem)
 	w.End()
+	d.sockets(a, layout)
+	w.End()
+}
+
+// sockets tells of every core of a node whether it is the job's.
+func (d *Dump) sockets(a *wire.NodeAlloc, layout NodeLayout) {
+	w := d.Writer
+	cores, sockets := layout.CoresPerSocket, layout.Sockets
+	if cores == 0 { // a node that is no more: its cores, in one socket
+		sockets = 1
+		for _, core := range a.Core {
+			cores = max(cores, core+1)
+		}
+	}
 	w.List("sockets")
-	per := max(layout.CoresPerSocket, 1)
-	for i := 0; i < len(a.Core); {
-		socket := a.Core[i] / per
+	next := a.Core // ascending
+	for socket := range sockets {
 		w.Object("")
 		w.Uint("index", uint64(socket))
 		w.List("cores")
-		for ; i < len(a.Core) && a.Core[i]/per == socket; i++ {
+		for core := range cores {
+			status := "UNALLOCATED"
+			if len(next) > 0 && next[0] == socket*cores+core {
+				status, next = "ALLOCATED", next[1:]
+			}
 			w.Object("")
-			w.Uint("index", uint64(a.Core[i]%per))
-			w.Strings("status", []string{"ALLOCATED"})
+			w.Uint("index", uint64(core))
+			w.Strings("status", []string{status})
 			w.End()
 		}
 		w.End()
 		w.End()
 	}
 	w.End()
-	w.End()
-}
-
-// SelectWords turns SelectTypeParameters into the layout's words.
-func SelectWords(parameters string) []string {
-	words := []string{}
-	for word := range strings.SplitSeq(strings.ToUpper(parameters), ",") {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
-		}
-	}
-	return words
 }
 
 func (d *Dump) placed(r *Row) {
 	w, s, j := d.Writer, r.Spec, r.State
 	w.String("nodes", hostlist.Compress(NodeNames(j)))
 	w.Int("nice", int64(s.Nice))
-	w.NonZero("tasks_per_core", uint64(s.NtasksPerCore))
+	w.AtMost("tasks_per_core", s.NtasksPerCore)
 	w.Number("tasks_per_tres", true, uint64(s.NtasksPerGpu))
 	w.Number("tasks_per_node", true, uint64(s.NtasksPerNode))
-	w.NonZero("tasks_per_socket", uint64(s.NtasksPerSocket))
+	w.AtMost("tasks_per_socket", s.NtasksPerSocket)
 	w.Number("tasks_per_board", true, 0)
 	w.Number("cpus", true, uint64(j.NumCpus))
 	w.Number("node_count", true, uint64(j.NumNodes))
@@ -357,9 +363,18 @@ func (d *Dump) placed(r *Row) {
 	w.String("partition", r.partition())
 	w.String("prefer", s.Prefer)
 	w.Number("memory_per_cpu", s.MemKind == wire.MemKind_MEM_PER_CPU, s.Mem)
-	w.Number("memory_per_node", s.MemKind == wire.MemKind_MEM_PER_NODE, s.Mem)
+	w.Number("memory_per_node", s.MemKind != wire.MemKind_MEM_PER_CPU, perNode(s))
 	w.Number("minimum_cpus_per_node", true, uint64(MinCPUs(s)))
 	w.Number("minimum_tmp_disk_per_node", true, s.TmpDisk)
+}
+
+// perNode is the memory asked for on each node; that asked for each GPU is told
+// elsewhere.
+func perNode(s *wire.JobSpec) uint64 {
+	if s.MemKind == wire.MemKind_MEM_PER_NODE {
+		return s.Mem
+	}
+	return 0
 }
 
 func (d *Dump) perWhat(r *Row) {
@@ -431,7 +446,11 @@ func (d *Dump) times(r *Row) {
 	w, j := d.Writer, r.State
 	w.Time("start_time", r.start())
 	w.String("state_description", j.ReasonText)
-	w.String("state_reason", Reason(j, r.Derived))
+	reason := j.Reason
+	if reason == "" || reason == model.ReasonNone {
+		reason = Reason(&wire.JobState{State: j.State}, r.Derived)
+	}
+	w.String("state_reason", reason)
 }
 
 // paths are the job's files as they were given, and with their patterns filled in.
