@@ -37,6 +37,7 @@ func (r *run) startBatch() error {
 	spec.Umask = job.Umask
 	spec.Limits = limits(job.Rlimits)
 	spec.Append = r.append(job.OpenMode)
+	spec.Reuse = true
 	values := r.values("batch", "")
 	expand := func(path string) string { return absolute(job.WorkDir, pattern.Expand(path, values)) }
 	spec.Tasks = []steplink.Task{{

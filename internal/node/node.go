@@ -42,6 +42,7 @@ type Node struct {
 	control  string         // host:port of the controller, for SLURM_WORKING_CLUSTER
 
 	prolog sync.Mutex // PrologFlags=Serial
+	idle   idlers
 	work   sync.WaitGroup
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -124,6 +125,7 @@ func (n *Node) Stop() {
 	}
 	n.mu.Unlock()
 	n.work.Wait()
+	n.dismissIdle()
 	n.journal.Close()
 	n.stepLog.Close()
 }

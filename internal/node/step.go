@@ -27,6 +27,12 @@ type stepHandle struct {
 	dir    string
 	proc   *os.Process // nil: an earlier daemon started it
 
+	// An idle shepherd may have died unseen: its step then goes to another.
+	secondHand bool
+	spec       *steplink.Spec // until the tasks run
+	again      bool           // it did
+	idle       bool           // the shepherd has offered itself for another step
+
 	started  chan struct{} // the tasks run; closed also at the end
 	done     chan struct{} // the step has ended
 	begun    sync.Once
@@ -75,44 +81,21 @@ func (r *run) startStep(spec *steplink.Spec, number int32) (*stepHandle, error) 
 	return h, nil
 }
 
-// spawn starts the shepherd's process in a session of its own, so that the end
-// of this daemon does not touch it, and tells it what to do.
+// spawn gives the step to a shepherd, an idle one if there is any.
 func (h *stepHandle) spawn(spec *steplink.Spec) error {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("making the shepherd's socket: %w", err)
+	s := h.run.node.idleShepherd()
+	h.secondHand = s != nil
+	if s == nil {
+		var err error
+		if s, err = h.run.node.newShepherd(spec); err != nil {
+			return err
+		}
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "stepd"), os.NewFile(uintptr(pair[1]), "stepd")
-	defer ours.Close()
-	defer theirs.Close()
-	sock, err := net.FileConn(ours)
-	if err != nil {
-		return fmt.Errorf("using the shepherd's socket: %w", err)
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		sock.Close()
-		return err
-	}
-	defer null.Close()
-	log := h.run.node.stepLog
-	proc, err := os.StartProcess(h.run.node.cfg.Stepd, []string{"stepd", "job" + strconv.Itoa(int(spec.JobID)) + "." + spec.Name, spec.Dir}, &os.ProcAttr{
-		Dir:   "/",
-		Env:   []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"},
-		Files: []*os.File{null, log, log, theirs},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
-	if err != nil {
-		sock.Close()
-		return fmt.Errorf("starting stepd: %w", err)
-	}
-	h.run.node.know(proc.Pid, true)
-	h.proc, h.sock = proc, sock
-	if err := sock.SetWriteDeadline(time.Now().Add(stepWriteTimeout)); err != nil {
-		return err
-	}
-	// An error here is seen as the shepherd's end, by the listener.
-	_ = steplink.WriteFrame(sock, steplink.KindSpec, steplink.Marshal(spec))
+	h.mu.Lock()
+	h.proc, h.sock, h.spec = s.proc, s.sock, spec
+	h.mu.Unlock()
+	// An error is seen as the shepherd's end, by the listener.
+	h.send(steplink.KindSpec, steplink.Marshal(spec))
 	return nil
 }
 
@@ -160,6 +143,10 @@ func (h *stepHandle) listen() {
 			h.ended(end)
 			return
 		}
+		if h.again {
+			h.again = false
+			continue
+		}
 		if err := h.reconnect(); err != nil {
 			// The next look at its files tells whether it is dead.
 			select {
@@ -181,24 +168,32 @@ func (h *stepHandle) hear() *steplink.End {
 		return nil
 	}
 	in := bufio.NewReader(sock)
+	var end *steplink.End
 	for {
 		kind, body, err := steplink.ReadFrame(in)
 		if err != nil {
-			return nil
+			return end
 		}
 		switch kind {
 		case steplink.KindStarted:
 			var s steplink.Started
 			if steplink.Unmarshal(body, &s) == nil {
-				h.pids = s.Pids
+				h.pids, h.spec = s.Pids, nil
 				h.run.stepStarted(h, s.Start)
 				h.hasStarted()
 			}
 		case steplink.KindDone:
-			end := new(steplink.End)
-			if steplink.Unmarshal(body, end) == nil {
+			e := new(steplink.End)
+			if steplink.Unmarshal(body, e) != nil {
+				continue
+			}
+			if end = e; h.proc == nil {
 				return end
 			}
+			// Its process ends now, or says that it goes on.
+		case steplink.KindIdle:
+			h.idle = true
+			return end
 		case steplink.KindUnkillable:
 			h.run.unkillable(h)
 		case steplink.KindUsage:
@@ -231,6 +226,12 @@ func (h *stepHandle) outcome(final *steplink.End) *steplink.End {
 	case steplink.Alive:
 		return nil
 	}
+	if h.secondHand && standing == steplink.Unclaimed {
+		if err := h.spawnAgain(); err != nil {
+			return h.mournEnd(steplink.End{Failure: err.Error()})
+		}
+		return nil
+	}
 	if h.proc != nil && standing == steplink.Unclaimed {
 		// It ended before it could claim the step: nothing was started.
 		h.reapShepherd()
@@ -239,6 +240,26 @@ func (h *stepHandle) outcome(final *steplink.End) *steplink.End {
 	h.reapShepherd()
 	h.run.killLeftovers(h)
 	return h.mournEnd(steplink.End{Status: int32(syscall.SIGKILL), Start: h.run.startOf(h.number), Killed: true})
+}
+
+// spawnAgain gives a step that was not begun to another shepherd.
+func (h *stepHandle) spawnAgain() error {
+	spec := h.spec
+	h.reapShepherd()
+	if err := h.spawn(spec); err != nil {
+		return err
+	}
+	h.again = true
+	n := h.run.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h.run.stop != nil {
+		h.terminate(h.run.termination(h.run.stop, h.number))
+	}
+	if h.run.suspended {
+		h.send(steplink.KindSuspend, nil)
+	}
+	return nil
 }
 
 // mournEnd writes the end that a dead shepherd could not.
@@ -250,9 +271,18 @@ func (h *stepHandle) mournEnd(end steplink.End) *steplink.End {
 	return &end
 }
 
-// reapShepherd waits for the shepherd's process, if it is ours.
+// reapShepherd waits for the shepherd's process, if it is ours and does not
+// wait for another step.
 func (h *stepHandle) reapShepherd() {
 	if h.proc == nil {
+		return
+	}
+	if h.idle {
+		h.mu.Lock()
+		s := &shepherd{proc: h.proc, sock: h.sock}
+		h.proc, h.sock = nil, nil
+		h.mu.Unlock()
+		h.run.node.release(s)
 		return
 	}
 	_, _ = h.proc.Wait() // its end is in its file

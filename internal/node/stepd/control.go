@@ -15,6 +15,8 @@ import (
 type conn struct {
 	step *step
 	sock net.Conn
+	in   *bufio.Reader
+	then chan<- []byte // of the socket this process was born with: gets the next step
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -30,23 +32,33 @@ type conn struct {
 // are few in a step's life; a peer that lets them pile up is gone.
 const queueBound = 1 << 16
 
-func (s *step) serve(sock net.Conn) *conn {
-	c := &conn{step: s, sock: sock, sent: make(map[*stream]uint64), sentEOF: make(map[*stream]bool)}
+func (s *step) serve(sock net.Conn, in *bufio.Reader, next chan<- []byte) *conn {
+	c := &conn{step: s, sock: sock, in: in, then: next, sent: make(map[*stream]uint64), sentEOF: make(map[*stream]bool)}
 	c.changed.L = &c.mu
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired {
+		sock.Close() // it came too late; the end stands in the status file
+		return c
+	}
 	s.conns[c] = struct{}{}
-	s.mu.Unlock()
 	go c.write()
 	go c.read()
 	return c
 }
 
 func (c *conn) read() {
-	in := bufio.NewReader(c.sock)
 	for {
-		kind, body, err := steplink.ReadFrame(in)
+		kind, body, err := steplink.ReadFrame(c.in)
+		if err == nil && kind == steplink.KindSpec && c.then != nil {
+			c.then <- body // the reader goes over to the next step
+			return
+		}
 		if err != nil || !c.handle(kind, body) {
 			c.close()
+			if c.then != nil {
+				close(c.then)
+			}
 			return
 		}
 	}

@@ -40,46 +40,68 @@ func bornSocket() (net.Conn, error) {
 	return net.FileConn(file)
 }
 
+// shepherd carries a step from its description to its end, and then the next
+// one if noded has it: the start of a process is most of what a step costs.
 func shepherd(sock net.Conn) error {
+	mask := unix.Umask(0)
+	unix.Umask(mask)
 	in := bufio.NewReader(sock)
 	kind, body, err := steplink.ReadFrame(in)
 	if err != nil {
 		return fmt.Errorf("reading the step's description: %w", err)
 	}
-	spec := new(steplink.Spec)
 	if kind != steplink.KindSpec {
 		return fmt.Errorf("frame %d instead of the step's description", kind)
 	}
-	if err := steplink.Unmarshal(body, spec); err != nil {
-		return err
+	for {
+		next := make(chan []byte, 1)
+		again, err := oneStep(sock, in, body, next)
+		if err != nil || !again {
+			return err
+		}
+		unix.Umask(mask)
+		var ok bool
+		if body, ok = <-next; !ok {
+			return nil // noded needs no further step, or is gone
+		}
 	}
+}
+
+// oneStep carries one step. It tells whether this process may carry another;
+// its description then arrives in next.
+func oneStep(sock net.Conn, in *bufio.Reader, body []byte, next chan []byte) (again bool, err error) {
+	spec := new(steplink.Spec)
+	if err := steplink.Unmarshal(body, spec); err != nil {
+		return false, err
+	}
+	setTitle(spec)
 	if spec.Protocol != steplink.Protocol {
-		return refuse(sock, fmt.Errorf("noded speaks protocol %d, stepd %d: install both of one version", spec.Protocol, steplink.Protocol))
+		return false, refuse(sock, fmt.Errorf("noded speaks protocol %d, stepd %d: install both of one version", spec.Protocol, steplink.Protocol))
 	}
 	claim, err := steplink.NewClaim(spec.Dir, spec.Name)
 	if errors.Is(err, steplink.ErrClaimed) {
-		return steplink.WriteFrame(sock, steplink.KindClaimed, nil)
+		return false, steplink.WriteFrame(sock, steplink.KindClaimed, nil)
 	}
 	if err != nil {
-		return refuse(sock, err)
+		return false, refuse(sock, err)
 	}
 	// Whatever the tasks leave behind becomes our child.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return refuse(sock, fmt.Errorf("becoming a sub-reaper: %w", err))
+		return false, refuse(sock, fmt.Errorf("becoming a sub-reaper: %w", err))
 	}
 	listener, err := listen(spec)
 	if err != nil {
-		return refuse(sock, err)
+		return false, refuse(sock, err)
 	}
 	defer listener.Close()
 	// No collection before the tasks run: it would wait for a thread that waits
 	// for an exec, and a short job needs none.
 	debug.SetGCPercent(-1)
 	s := newStep(spec, claim)
-	s.serve(sock)
+	born := s.serve(sock, in, next)
 	go s.accept(listener)
 	s.run()
-	return nil
+	return s.retire(born, listener), nil
 }
 
 // refuse reports a step that cannot be run as its end.
@@ -120,7 +142,7 @@ func (s *step) accept(listener *net.UnixListener) {
 			sock.Close()
 			continue
 		}
-		s.serve(sock)
+		s.serve(sock, bufio.NewReader(sock), nil)
 	}
 }
 

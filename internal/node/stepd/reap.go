@@ -23,7 +23,12 @@ func (s *step) reaper() {
 			continue
 		}
 		if err != nil { // no children now
-			<-s.reap
+			select {
+			case <-s.reap:
+			case <-s.leaving:
+				close(s.reaperDone)
+				return
+			}
 			continue
 		}
 		s.reaped(pid, r)

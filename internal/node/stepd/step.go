@@ -38,6 +38,11 @@ type step struct {
 	over     chan struct{} // closed when all tasks have ended, or the extern step is terminated
 	overOnce sync.Once
 	reap     chan struct{} // told that there may be children
+
+	unwritten  bool          // the end could not be written down
+	retired    bool          // this process turns to another step
+	leaving    chan struct{} // closed then
+	reaperDone chan struct{} // closed when the reaper has ended
 }
 
 // task is one of the step's processes.
@@ -57,7 +62,10 @@ func newStep(spec *steplink.Spec, claim *steplink.Claim) *step {
 		conns: make(map[*conn]struct{}),
 		over:  make(chan struct{}),
 		reap:  make(chan struct{}, 1),
-		start: time.Now().Unix(),
+
+		leaving:    make(chan struct{}),
+		reaperDone: make(chan struct{}),
+		start:      time.Now().Unix(),
 	}
 }
 
@@ -184,6 +192,7 @@ func (s *step) finish() {
 		// The space was taken at the start, so this is a broken disk. The node
 		// daemon still learns the end from the last frame.
 		fmt.Fprintf(os.Stderr, "stepd: %v\n", err)
+		s.unwritten = true
 	}
 	s.final = steplink.Marshal(s.end)
 }

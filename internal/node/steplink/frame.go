@@ -11,7 +11,7 @@ type Kind uint8
 
 // Frames to the shepherd.
 const (
-	KindSpec      Kind = 1 // Spec; first on the socket that a shepherd is born with
+	KindSpec      Kind = 1 // Spec; first on the socket that a shepherd is born with, and after its KindIdle
 	KindHello     Kind = 2 // Hello; first on a connection to its socket
 	KindSignal    Kind = 3 // Signal
 	KindTerminate Kind = 4 // Terminate
@@ -33,6 +33,7 @@ const (
 	KindInputTaken Kind = 71 // Data without bytes: input up to Offset has been written
 	KindClaimed    Kind = 72 // the step already belongs to another
 	KindUsage      Kind = 73 // Usage, sampled
+	KindIdle       Kind = 74 // no body, after KindDone: nothing of the step is left here, another may follow
 )
 
 // Hello opens a connection to a shepherd's socket.

@@ -6,6 +6,8 @@
 // started for each step and has to be there in a millisecond or two.
 package steplink
 
+import "strconv"
+
 // Protocol is the version of what is said. A newer node daemon speaks the
 // older one to shepherds that outlived its predecessor.
 const Protocol = 1
@@ -58,7 +60,11 @@ type Spec struct {
 	StdinOne bool   // relayed standard input goes to StdinTask alone
 	StdinTo  uint32
 	Unkill   uint32 // seconds after SIGKILL until what is left is reported
+	Reuse    bool   // after a clean end the shepherd offers itself for another step (KindIdle)
 }
+
+// Title is how a list of processes names the step's shepherd.
+func Title(s *Spec) string { return "job" + strconv.FormatUint(uint64(s.JobID), 10) + "." + s.Name }
 
 // Limit is a resource limit; the hard one stays as it is.
 type Limit struct {
