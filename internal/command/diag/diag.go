@@ -10,6 +10,7 @@ import (
 
 	"muster/internal/command"
 	"muster/internal/command/client"
+	"muster/internal/command/dataparser"
 	"muster/internal/command/flags"
 	"muster/internal/command/getopt"
 	"muster/internal/wire"
@@ -19,6 +20,8 @@ const (
 	keyAll = iota
 	keyClusters
 	keyHelp
+	keyJSON
+	keyYAML
 	keyLater
 )
 
@@ -27,13 +30,13 @@ var options = append([]flags.Flag{
 	{Long: "cluster", Short: 'M', Arg: getopt.Required, Key: keyClusters, Meta: "name", Help: "the cluster to ask"},
 	{Long: "clusters", Arg: getopt.Required, Key: keyClusters},
 	{Short: 'h', Key: keyHelp, Help: "show this text and exit"},
-	{Long: "json", Arg: getopt.Optional, Key: keyLater, Later: true},
+	{Long: "json", Arg: getopt.Optional, Key: keyJSON, Meta: "data_parser", Help: "all that is counted, as JSON"},
 	{Long: "no-trunc", Key: keyLater + 1, Later: true},
 	{Long: "reset", Short: 'r', Key: keyLater + 2, Later: true},
 	{Long: "sort-by-id", Short: 'i', Key: keyLater + 3, Later: true},
 	{Long: "sort-by-time", Short: 't', Key: keyLater + 4, Later: true},
 	{Long: "sort-by-time2", Short: 'T', Key: keyLater + 5, Later: true},
-	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 6, Later: true},
+	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "all that is counted, as YAML"},
 }, flags.Common...)
 
 // Run is the whole of sdiag.
@@ -43,10 +46,15 @@ func Run(ctx context.Context, p *command.Program) int {
 		return code
 	}
 	cluster := p.Getenv("SLURM_CLUSTERS")
+	var choice dataparser.Choice
 	for _, v := range given {
 		switch v.Key {
 		case keyClusters:
 			cluster = v.Text
+		case keyJSON, keyYAML:
+			if code, stop := choice.Take(p, v.Key == keyYAML, v.Text); stop {
+				return code
+			}
 		case keyHelp:
 			p.Print("%s", flags.Brief(p.Name, options))
 			return 0
@@ -73,6 +81,11 @@ func Run(ctx context.Context, p *command.Program) int {
 	case reply.Refusal.GetCode() != 0:
 		p.Raw("slurm_get_statistics: %s", reply.Refusal.Message)
 		return command.ExitError
+	}
+	if choice.Wanted {
+		w := choice.Begin(p)
+		WriteStats(w, reply)
+		return dataparser.Finish(ctx, p, w, c.Meta(nil))
 	}
 	if _, err := p.Stdout.Write(Append(nil, reply, time.Local)); err != nil {
 		return command.ExitError
