@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // a long list is read once and all of it is shown
+	debug.SetGCPercent(100) // lines stay, the messages that they are made of do not
 	command.Main("squeue", func(p *command.Program) int { return queue.Run(context.Background(), p) })
 }

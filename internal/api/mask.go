@@ -53,14 +53,19 @@ func positions(table map[uint32]int, numbers []uint32) []int {
 	return out
 }
 
-func (m mask) apply(spec *wire.JobSpec, state *wire.JobState) (*wire.JobSpec, *wire.JobState) {
+// apply puts what was asked for of a job into info. Where that is a part, info
+// must be new or come from an earlier call of the same mask: its messages are
+// used again.
+func (m mask) apply(info *wire.JobInfo, spec *wire.JobSpec, state *wire.JobState) {
 	if m.all {
-		return spec, state
+		info.Spec, info.State = spec, state
+		return
 	}
-	a, b := &wire.JobSpec{}, &wire.JobState{}
-	copyFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(spec).Elem(), m.spec)
-	copyFields(reflect.ValueOf(b).Elem(), reflect.ValueOf(state).Elem(), m.state)
-	return a, b
+	if info.Spec == nil {
+		info.Spec, info.State = &wire.JobSpec{}, &wire.JobState{}
+	}
+	copyFields(reflect.ValueOf(info.Spec).Elem(), reflect.ValueOf(spec).Elem(), m.spec)
+	copyFields(reflect.ValueOf(info.State).Elem(), reflect.ValueOf(state).Elem(), m.state)
 }
 
 func copyFields(dst, src reflect.Value, fields []int) {

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"google.golang.org/protobuf/proto"
-
 	"muster/internal/controller"
 	"muster/internal/model"
 	"muster/internal/wire"
@@ -25,7 +23,9 @@ func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) erro
 		if !s.rules().Policy.MaySeeJob(c, j.Spec.Uid, j.Spec.Account) {
 			return true
 		}
-		p.err = p.add(s.jobInfo(v, j, m, r))
+		info := p.next()
+		s.fill(info, v, j, m, r)
+		p.err = p.add(info)
 		return p.err == nil
 	})
 	if p.err != nil {
@@ -37,16 +37,16 @@ func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) erro
 	return p.flush(true)
 }
 
-func (s *Server) jobInfo(v *controller.View, j *controller.JobView, m mask, r *wire.JobsRequest) *wire.JobInfo {
-	info := &wire.JobInfo{}
-	info.Spec, info.State = m.apply(j.Spec, j.State)
+// fill puts all that is asked for of a job into info.
+func (s *Server) fill(info *wire.JobInfo, v *controller.View, j *controller.JobView, m mask, r *wire.JobsRequest) {
+	m.apply(info, j.Spec, j.State)
+	info.Derived, info.Steps = nil, nil
 	if j.State.State == wire.BaseState_PENDING {
 		info.Derived = v.Derived(j)
 	}
 	if r.WithSteps {
 		info.Steps = v.Steps(j.State.Key)
 	}
-	return info
 }
 
 // jobPages cuts a list of jobs into messages.
@@ -57,11 +57,23 @@ type jobPages struct {
 	now    int64
 	err    error
 	sent   bool
+	spare  []*wire.JobInfo // of pages that are sent
+}
+
+// next is a record to fill. Once a page is sent, which encodes it, its records
+// are used for the next: the messages are large, and a long list has many.
+func (p *jobPages) next() *wire.JobInfo {
+	if n := len(p.spare); n > 0 {
+		info := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		return info
+	}
+	return &wire.JobInfo{}
 }
 
 func (p *jobPages) add(j *wire.JobInfo) error {
 	p.page = append(p.page, j)
-	p.size += proto.Size(j)
+	p.size += j.SizeVT()
 	if p.size < pageBytes {
 		return nil
 	}
@@ -75,7 +87,8 @@ func (p *jobPages) flush(last bool) error {
 		return nil
 	}
 	err := p.stream.Send(&wire.JobsPage{Jobs: p.page, Now: p.now})
-	p.page, p.size, p.sent = nil, 0, true
+	p.spare = append(p.spare, p.page...)
+	p.page, p.size, p.sent = p.page[:0], 0, true
 	return err
 }
 
