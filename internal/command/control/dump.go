@@ -2,8 +2,10 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"muster/internal/command"
 	"muster/internal/command/dataparser"
 	"muster/internal/command/nodes"
 	"muster/internal/command/queue"
@@ -50,12 +52,23 @@ func (s *session) dumpNodes(ctx context.Context, id string) {
 		s.fail("slurm_load_node error: %s", refusal.Message)
 		return
 	}
+	byName := make(map[string]bool, len(want))
+	for _, name := range want {
+		byName[name] = false
+	}
 	list = slices.DeleteFunc(list, func(n *wire.NodeInfo) bool {
-		return !s.future && n.State.Base == wire.NodeBase_NODE_FUTURE || want != nil && !slices.Contains(want, n.State.Name)
+		if _, named := byName[n.State.Name]; named {
+			byName[n.State.Name] = true
+		} else if want != nil {
+			return true
+		}
+		return !s.future && n.State.Base == wire.NodeBase_NODE_FUTURE
 	})
-	if want != nil && len(list) == 0 {
-		s.fail("Node %s not found", id)
-		return
+	var failures []dataparser.Failure
+	for _, name := range want {
+		if !byName[name] {
+			failures = append(failures, s.missing("Node %s not found", name))
+		}
 	}
 	w := s.dump.Begin(s.p)
 	w.List("nodes")
@@ -64,7 +77,7 @@ func (s *session) dumpNodes(ctx context.Context, id string) {
 		nodes.WriteNode(w, n, name)
 	}
 	w.End()
-	s.finishDump(ctx, w)
+	s.finishDump(ctx, w, failures...)
 }
 
 func (s *session) dumpPartitions(ctx context.Context, id string) {
@@ -72,9 +85,9 @@ func (s *session) dumpPartitions(ctx context.Context, id string) {
 	if !ok {
 		return
 	}
+	var failures []dataparser.Failure
 	if id != "" && len(list) == 0 {
-		s.fail("Partition %s not found", id)
-		return
+		failures = append(failures, s.missing("Partition %s not found", id))
 	}
 	w := s.dump.Begin(s.p)
 	w.List("partitions")
@@ -82,5 +95,30 @@ func (s *session) dumpPartitions(ctx context.Context, id string) {
 		nodes.WritePartition(w, p)
 	}
 	w.End()
-	s.finishDump(ctx, w)
+	s.finishDump(ctx, w, failures...)
+}
+
+// missing says that what was named is not there, and is that failure.
+func (s *session) missing(format, name string) dataparser.Failure {
+	s.fail(format, name)
+	return dataparser.Failure{Text: fmt.Sprintf(format, name), Source: "scontrol"}
+}
+
+func (s *session) dumpPing(ctx context.Context) {
+	hosts, up := s.askAll(ctx)
+	w := s.dump.Begin(s.p)
+	w.List("pings")
+	for i, h := range hosts {
+		w.Object("")
+		w.String("hostname", h.host)
+		w.Bool("responding", h.up)
+		w.Int("latency", h.took.Microseconds())
+		w.Bool("primary", i == 0)
+		w.String("status", h.state())
+		w.End()
+	}
+	w.End()
+	if code := dataparser.Finish(ctx, s.p, w, s.c.Meta(s.words)); code != 0 || !up {
+		s.code = command.ExitError
+	}
 }

@@ -16,29 +16,64 @@ const pingTimeout = 2 * time.Second
 
 // ping tells of each controller whether it answers.
 func (s *session) ping(ctx context.Context, _ []string) {
+	if s.dump.Wanted {
+		s.dumpPing(ctx)
+		return
+	}
 	if !s.pingAll(ctx) {
 		s.p.Print("*****************************************\n** RESTORE SLURMCTLD DAEMON TO SERVICE **\n*****************************************\n")
 		s.code = 1
 	}
 }
 
-// pingAll prints a line for each controller; it returns whether any answers.
-func (s *session) pingAll(ctx context.Context) bool {
+// pinged is what became of asking a controller.
+type pinged struct {
+	host string
+	up   bool
+	took time.Duration
+}
+
+// state is the word for it.
+func (p pinged) state() string {
+	if p.up {
+		return "UP"
+	}
+	return "DOWN"
+}
+
+// askAll asks every controller, the primary first.
+func (s *session) askAll(ctx context.Context) (all []pinged, up bool) {
 	hosts := s.c.Conf.Controllers
 	var reply *wire.PingReply
 	// Whoever asks wants to know now: no waiting for one that does not answer.
 	quick, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
+	begin := time.Now()
 	err := s.c.Do(quick, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
 		reply, err = ctld.Ping(ctx, &wire.PingRequest{})
 		return err
 	})
-	up := err == nil
-	for i, h := range hosts {
-		state := "DOWN"
-		if up && (len(hosts) == 1 || sameHost(reply.Host, h.Name)) || len(hosts) > 1 && answers(ctx, h, s.c.Conf.Port) {
-			state, up = "UP", true
+	took := time.Since(begin)
+	up = err == nil
+	for _, h := range hosts {
+		one := pinged{host: h.Name, took: took}
+		if up && (len(hosts) == 1 || sameHost(reply.Host, h.Name)) {
+			one.up = true
+		} else if len(hosts) > 1 {
+			begin := time.Now()
+			one.up = answers(ctx, h, s.c.Conf.Port)
+			one.took = time.Since(begin)
 		}
+		up = up || one.up
+		all = append(all, one)
+	}
+	return all, up
+}
+
+// pingAll prints a line for each controller; it returns whether any answers.
+func (s *session) pingAll(ctx context.Context) bool {
+	hosts, up := s.askAll(ctx)
+	for i, h := range hosts {
 		role := "primary"
 		switch {
 		case i > 0 && len(hosts) == 2:
@@ -46,7 +81,7 @@ func (s *session) pingAll(ctx context.Context) bool {
 		case i > 0:
 			role = "backup" + string(rune('0'+i))
 		}
-		s.p.Print("Slurmctld(%s) at %s is %s\n", role, h.Name, state)
+		s.p.Print("Slurmctld(%s) at %s is %s\n", role, h.host, h.state())
 	}
 	return up
 }
