@@ -118,10 +118,10 @@ func Eligible(spec *wire.JobSpec, s *wire.JobState, now int64) int64 {
 		return s.Eligible
 	}
 	switch {
+	case spec.GetBegin() > now: // also of a job that is held
+		return spec.GetBegin()
 	case s.Reason == model.ReasonHeldUser || s.Reason == model.ReasonHeldAdmin || s.Dependency != "":
 		return 0
-	case spec.GetBegin() > now:
-		return spec.GetBegin()
 	case s.ArrayJobId != 0 && !s.IsArrayTask && partOfArray(s):
 		return 0
 	}
