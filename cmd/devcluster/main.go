@@ -44,6 +44,7 @@ func upFlags() []cli.Flag {
 		&cli.IntFlag{Name: "mem", Value: 16000, Usage: "memory of a node in MiB, as declared"},
 		&cli.IntFlag{Name: "gpus", Usage: "GPUs of a node, as declared"},
 		&cli.StringFlag{Name: "gpu-type", Usage: "their type"},
+		&cli.StringFlag{Name: "last-node", Usage: "more words for the last node's line in slurm.conf"},
 		&cli.StringFlag{Name: "conf", Usage: "file with more lines for slurm.conf"},
 		&cli.IntFlag{Name: "hollow", Usage: "number of simulated nodes, in one process"},
 		&cli.StringFlag{Name: "database", Usage: "URL of an external PostgreSQL"},
@@ -59,7 +60,7 @@ func up(c *cli.Context) error {
 	}
 	return l.Up(c.Context, devcluster.Options{
 		Nodes: c.Int("nodes"), CPUs: c.Int("cpus"), Threads: c.Int("threads"), Mem: c.Int("mem"),
-		GPUs: c.Int("gpus"), GPUType: c.String("gpu-type"), Conf: c.String("conf"), Hollow: c.Int("hollow"),
+		GPUs: c.Int("gpus"), GPUType: c.String("gpu-type"), LastNode: c.String("last-node"), Conf: c.String("conf"), Hollow: c.Int("hollow"),
 		Database: c.String("database"), Controllers: c.Int("controllers"), Auth: c.String("auth"),
 	})
 }

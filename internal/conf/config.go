@@ -17,7 +17,6 @@ const (
 	MemUnset MemKind = iota
 	MemPerNode
 	MemPerCPU
-	MemPerGPU
 )
 
 // MemLimit is a DefMemPer* or MaxMemPer* value in MiB; MemUnset means unlimited.
@@ -110,6 +109,7 @@ type Config struct {
 	SelectParams    Options
 	GresTypes       []string
 	DefMem          MemLimit
+	DefMemPerGPU    uint64 // MiB, 0 = none; goes before DefMem for jobs with GPUs
 	MaxMem          MemLimit
 	DefCPUPerGPU    uint32 // 0: not given
 	ProctrackType   string

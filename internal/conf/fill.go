@@ -199,8 +199,11 @@ func (c *Config) fillResources(r *raw) {
 		c.SelectType = "select/cons_tres"
 	}
 	c.GresTypes = r.list("GresTypes")
-	c.DefMem = r.memLimit("DefMemPerNode", "DefMemPerCPU", "DefMemPerGPU")
-	c.MaxMem = r.memLimit("MaxMemPerNode", "MaxMemPerCPU", "")
+	c.DefMem = r.memLimit("DefMemPerNode", "DefMemPerCPU")
+	if r.given("DefMemPerGPU") {
+		c.DefMemPerGPU = r.mem("DefMemPerGPU")
+	}
+	c.MaxMem = r.memLimit("MaxMemPerNode", "MaxMemPerCPU")
 	c.DefCPUPerGPU = r.optionalNumber("DefCpuPerGPU")
 	c.ProctrackType = strings.ToLower(r.str("ProctrackType"))
 	for _, p := range r.list("TaskPlugin") {
@@ -217,15 +220,15 @@ func (c *Config) fillResources(r *raw) {
 	}
 }
 
-// memLimit reads the first of three parameters that is given.
-func (r *raw) memLimit(node, cpu, gpu string) MemLimit {
+// memLimit reads the first of two parameters that is given.
+func (r *raw) memLimit(node, cpu string) MemLimit {
 	var out MemLimit
 	first := ""
 	for _, k := range []struct {
 		name string
 		kind MemKind
-	}{{node, MemPerNode}, {cpu, MemPerCPU}, {gpu, MemPerGPU}} {
-		if k.name == "" || !r.given(k.name) {
+	}{{node, MemPerNode}, {cpu, MemPerCPU}} {
+		if !r.given(k.name) {
 			continue
 		}
 		if first != "" {

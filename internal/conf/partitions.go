@@ -31,6 +31,7 @@ type PartitionConf struct {
 	MaxCPUsPerNode  uint32 // Unlimited
 	MaxCPUsPerSock  uint32 // Unlimited
 	DefMem          MemLimit
+	DefMemPerGPU    uint64 // MiB, 0 = none; goes before DefMem for jobs with GPUs
 	MaxMem          MemLimit
 	DefCPUPerGPU    uint32
 	GraceTime       uint32 // seconds
@@ -169,8 +170,9 @@ func (p *PartitionConf) readLimits(v valueReader) {
 	}
 	_, p.OverTimeSet = v.get("OverTimeLimit")
 	v.uint32("OverTimeLimit", &p.OverTimeLimit)
-	p.DefMem = v.memLimit("DefMemPerNode", "DefMemPerCPU", "DefMemPerGPU")
-	p.MaxMem = v.memLimit("MaxMemPerNode", "MaxMemPerCPU", "")
+	p.DefMem = v.memLimit("DefMemPerNode", "DefMemPerCPU")
+	v.memory("DefMemPerGPU", &p.DefMemPerGPU)
+	p.MaxMem = v.memLimit("MaxMemPerNode", "MaxMemPerCPU")
 	if p.MaxNodes < p.MinNodes {
 		v.errorf(p.Pos, "partition %s: MinNodes %d is more than MaxNodes %d", p.Name, p.MinNodes, p.MaxNodes)
 	}
@@ -242,14 +244,14 @@ func (v valueReader) limit(key string, to *uint32) {
 	*to = m
 }
 
-// memLimit reads the first of three attributes that is given; 0 means no limit.
-func (v valueReader) memLimit(node, cpu, gpu string) MemLimit {
+// memLimit reads the first of two attributes that is given; 0 means no limit.
+func (v valueReader) memLimit(node, cpu string) MemLimit {
 	var out MemLimit
 	first := ""
 	for _, k := range []struct {
 		name string
 		kind MemKind
-	}{{node, MemPerNode}, {cpu, MemPerCPU}, {gpu, MemPerGPU}} {
+	}{{node, MemPerNode}, {cpu, MemPerCPU}} {
 		p, ok := v.get(k.name)
 		if !ok {
 			continue

@@ -72,8 +72,8 @@ func (c *Config) showJobDefaults() string {
 	if c.DefCPUPerGPU > 0 {
 		out = append(out, fmt.Sprintf("DefCpuPerGPU=%d", c.DefCPUPerGPU))
 	}
-	if c.DefMem.Kind == MemPerGPU {
-		out = append(out, fmt.Sprintf("DefMemPerGPU=%d", c.DefMem.MiB))
+	if c.DefMemPerGPU > 0 {
+		out = append(out, fmt.Sprintf("DefMemPerGPU=%d", c.DefMemPerGPU))
 	}
 	return orDefault(strings.Join(out, ","), nullText)
 }

@@ -7,6 +7,7 @@ import (
 
 	"muster/internal/hostlist"
 	"muster/internal/model"
+	"muster/internal/placement"
 	"muster/internal/sched"
 	"muster/internal/wire"
 )
@@ -38,8 +39,11 @@ func (s *State) checkShape(n *newJob) *wire.Refusal {
 		}
 		s.fits[key] = v
 	}
-	if v == errMemory {
+	switch v {
+	case errMemory:
 		n.messages = append(n.messages, "error: Memory specification can not be satisfied")
+	case errCPUs:
+		n.messages = append(n.messages, "error: CPU count per node can not be satisfied")
 	}
 	return v
 }
@@ -48,7 +52,7 @@ func shapeKey(sp *wire.JobSpec) string {
 	var b strings.Builder
 	fmt.Fprint(&b, sp.Partition, "|", sp.CpusPerTask, "|", sp.NtasksPerNode, "|", sp.NtasksPerCore, "|", sp.NtasksPerSocket, "|",
 		sp.MinCpus, "|", sp.SocketsPerNode, "|", sp.CoresPerSocket, "|", sp.ThreadsPerCore, "|", sp.MemKind, "|", sp.Mem, "|", sp.TmpDisk,
-		"|", sp.CpusPerGpu, "|", sp.Constraint, "|", sp.Exclude, "|", sp.Hint, "|", sp.Overcommit, "|", sp.NtasksPerGpu)
+		"|", sp.CpusPerGpu, "|", sp.Constraint, "|", sp.Nodelist, "|", sp.MaxNodes, "|", sp.Exclude, "|", sp.Hint, "|", sp.Overcommit, "|", sp.NtasksPerGpu)
 	for _, l := range [][]*wire.GresRequest{sp.GresPerNode, sp.GresPerTask, sp.GresPerJob, sp.GresPerSocket} {
 		b.WriteByte('|')
 		for _, g := range l {
@@ -72,7 +76,19 @@ func (s *State) judgeShape(n *newJob) *wire.Refusal {
 	snap := &sched.Snapshot{Now: s.now, Nodes: s.emptied(), Parts: s.opened(n.parts), Opts: s.set.Pass}
 	j := &sched.Job{Key: 1, Spec: one, Priority: 1, TimeLimit: 1, Tasks: 1, Partitions: partIndexes(n.parts)}
 	if start, _ := sched.WillRun(snap, j); start != nil {
+		if !s.namedFit(n.spec, snap, j) {
+			return errNodeConfig
+		}
 		return nil
+	}
+	if one.Exclude != "" {
+		one.Exclude = ""
+		if start, _ := sched.WillRun(snap, j); start != nil {
+			return errNodeConfig
+		}
+	}
+	if s.memoryWantsCPUs(one, n.parts[0]) {
+		return errCPUs
 	}
 	if one.Mem != 0 {
 		one.MemKind, one.Mem = wire.MemKind_MEM_PER_NODE, 1
@@ -81,6 +97,34 @@ func (s *State) judgeShape(n *newJob) *wire.Refusal {
 		}
 	}
 	return errNodeConfig
+}
+
+// memoryWantsCPUs tells whether MaxMemPerCPU makes a job's memory cost more CPUs
+// than any node of the partition has.
+func (s *State) memoryWantsCPUs(sp *wire.JobSpec, p *part) bool {
+	least := placement.NewRequest(sp, p.info, &s.set.Pass.Options).MinCPUs
+	return least > max(1, int(sp.MinCpus)) && !slices.ContainsFunc(p.nodes, func(n *node) bool { return int(n.conf.CPUs) >= least })
+}
+
+// namedFit tells whether the nodes of --nodelist can hold the shape that j asks
+// for: each of them, or one if they are more than the job may have.
+func (s *State) namedFit(sp *wire.JobSpec, snap *sched.Snapshot, j *sched.Job) bool {
+	names, err := hostlist.Expand(sp.Nodelist)
+	if err != nil || len(names) == 0 {
+		return true
+	}
+	fit := 0
+	for _, name := range names {
+		j.Spec.Nodelist = name
+		if start, _ := sched.WillRun(snap, j); start != nil {
+			fit++
+		}
+	}
+	j.Spec.Nodelist = ""
+	if sp.MaxNodes != 0 && len(names) > int(sp.MaxNodes) {
+		return fit > 0
+	}
+	return fit == len(names)
 }
 
 func partIndexes(parts []*part) []int {

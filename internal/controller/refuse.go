@@ -14,7 +14,9 @@ var (
 	errNodeCount      = refusal(2006, "Node count specification invalid")
 	errNodeConfig     = refusal(2014, "Requested node configuration is not available")
 	// The same for memory, which is said beside it.
-	errMemory        = refusal(2014, "Requested node configuration is not available")
+	errMemory = refusal(2014, "Requested node configuration is not available")
+	// The same for CPUs that the memory costs.
+	errCPUs          = refusal(2014, "Requested node configuration is not available")
 	errNodesBusy     = refusal(2016, "Requested nodes are busy")
 	errJobID         = refusal(2017, "Invalid job id specified")
 	errNodeName      = refusal(2018, "Invalid node name specified")

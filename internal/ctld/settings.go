@@ -50,8 +50,9 @@ func settings(c *conf.Config) (*controller.Settings, error) {
 	o.SelectMemory = memory || len(c.SelectParams) == 0
 	o.LLN, o.PackNodes = has("CR_LLN"), has("CR_Pack_Nodes")
 	o.DefCPUPerGPU, o.MaxStarts = c.DefCPUPerGPU, maxPlanStarts
-	memLimit(c.DefMem, &o.DefMemPerNode, &o.DefMemPerCPU, &o.DefMemPerGPU)
-	memLimit(c.MaxMem, &o.MaxMemPerNode, &o.MaxMemPerCPU, nil)
+	memLimit(c.DefMem, &o.DefMemPerNode, &o.DefMemPerCPU)
+	o.DefMemPerGPU = c.DefMemPerGPU
+	memLimit(c.MaxMem, &o.MaxMemPerNode, &o.MaxMemPerCPU)
 	for i := range c.Nodes {
 		s.Nodes = append(s.Nodes, nodeSettings(c, &c.Nodes[i]))
 	}
@@ -89,16 +90,12 @@ func exits(ranges []conf.ExitRange) map[int]bool {
 	return out
 }
 
-func memLimit(l conf.MemLimit, node, cpu, gpu *uint64) {
+func memLimit(l conf.MemLimit, node, cpu *uint64) {
 	switch l.Kind {
 	case conf.MemPerNode:
 		*node = l.MiB
 	case conf.MemPerCPU:
 		*cpu = l.MiB
-	case conf.MemPerGPU:
-		if gpu != nil {
-			*gpu = l.MiB
-		}
 	}
 }
 
@@ -174,9 +171,8 @@ func partitionInfo(c *conf.Config, p *conf.PartitionConf) *wire.PartitionInfo {
 		info.DefMemKind, info.DefMem = wire.MemKind_MEM_PER_NODE, p.DefMem.MiB
 	case conf.MemPerCPU:
 		info.DefMemKind, info.DefMem = wire.MemKind_MEM_PER_CPU, p.DefMem.MiB
-	case conf.MemPerGPU:
-		info.DefMemPerGpu = p.DefMem.MiB
 	}
+	info.DefMemPerGpu = p.DefMemPerGPU
 	switch p.MaxMem.Kind {
 	case conf.MemPerNode:
 		info.MaxMemKind, info.MaxMem = wire.MemKind_MEM_PER_NODE, p.MaxMem.MiB

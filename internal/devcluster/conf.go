@@ -18,8 +18,10 @@ type Options struct {
 	Mem     int // MiB a node
 	GPUs    int
 	GPUType string
-	Conf    string // file whose lines are added to slurm.conf
-	Hollow  int    // simulated nodes
+	// LastNode holds further words of the last node's line.
+	LastNode string
+	Conf     string // file whose lines are added to slurm.conf
+	Hollow   int    // simulated nodes
 	// Database is the URL of an external PostgreSQL; empty = the embedded one.
 	Database string
 	// Controllers is the number of ctld processes; more than one needs Database.
@@ -157,7 +159,11 @@ func (l Layout) nodeLines(p func(string, ...any), o *Options, free []int, extra 
 		hw += fmt.Sprint(o.GPUs)
 	}
 	for i := range o.Nodes {
-		p("NodeName=node%d NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d %s", i+1, free[i], hw)
+		words := hw
+		if i == o.Nodes-1 && o.LastNode != "" {
+			words += " " + o.LastNode
+		}
+		p("NodeName=node%d NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d %s", i+1, free[i], words)
 	}
 	if o.Hollow > 0 {
 		p("NodeName=hollow[1-%d] NodeHostname=localhost NodeAddr=127.0.0.1 Port=1 %s", o.Hollow, hw)

@@ -163,21 +163,24 @@ func (r *Request) memory(spec *wire.JobSpec, part *wire.PartitionInfo, o *Option
 	}
 	switch {
 	case r.MemKind == wire.MemKind_MEM_PER_CPU && r.Mem > most:
-		// More CPUs for the same memory, as sbatch(1) has it under --mem-per-cpu.
-		total := r.Mem * uint64(r.CPUsPerTask)
-		r.CPUsPerTask = int((total + most - 1) / most)
-		r.Mem = (total + uint64(r.CPUsPerTask) - 1) / uint64(r.CPUsPerTask)
+		// So many times the CPUs for the same memory, as sbatch(1) has it under --mem-per-cpu.
+		times := (r.Mem + most - 1) / most
+		r.CPUsPerTask *= int(times)
+		r.Mem = (r.Mem + times - 1) / times
 	case r.MemKind == wire.MemKind_MEM_PER_NODE:
 		r.MinCPUs = max(r.MinCPUs, int((r.Mem+most-1)/most))
 	}
 }
 
-// DefaultMemory is what a job that asks for no memory gets. MEM_PER_NODE and 0
-// mean the whole node's.
+// DefaultMemory is what a job that asks for no memory gets: a default a GPU, the
+// cluster's too, goes before any other. MEM_PER_NODE and 0 mean the whole node's.
 func DefaultMemory(gpus bool, part *wire.PartitionInfo, o *Options) (wire.MemKind, uint64) {
 	if part != nil {
 		if gpus && part.DefMemPerGpu != 0 {
 			return wire.MemKind_MEM_PER_GPU, part.DefMemPerGpu
+		}
+		if gpus && o.DefMemPerGPU != 0 {
+			return wire.MemKind_MEM_PER_GPU, o.DefMemPerGPU
 		}
 		if part.DefMemKind != wire.MemKind_MEM_NONE && part.DefMem != 0 {
 			return part.DefMemKind, part.DefMem

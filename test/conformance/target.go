@@ -46,7 +46,7 @@ func start(ctx context.Context, target, config, dir string) (*running, error) {
 func startSlurm(ctx context.Context, shape clusters.Shape, dir string) (*running, error) {
 	cluster, err := oracle.Start(ctx, oracle.Config{
 		Dir: dir, Nodes: shape.Nodes, CPUs: shape.CPUs, Threads: shape.Threads,
-		Memory: shape.Memory, GPUs: shape.GPUs, GPUType: shape.GPUType, Conf: shape.Conf,
+		Memory: shape.Memory, GPUs: shape.GPUs, GPUType: shape.GPUType, LastNode: shape.LastNode, Conf: shape.Conf,
 	})
 	if err != nil {
 		return nil, err
@@ -69,6 +69,9 @@ func startMuster(ctx context.Context, shape clusters.Shape, dir string) (*runnin
 		"--threads", fmt.Sprint(shape.Threads), "--mem", fmt.Sprint(shape.Memory), "--conf", conf}
 	if shape.GPUs > 0 {
 		args = append(args, "--gpus", fmt.Sprint(shape.GPUs), "--gpu-type", shape.GPUType)
+	}
+	if shape.LastNode != "" {
+		args = append(args, "--last-node", shape.LastNode)
 	}
 	stop := func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

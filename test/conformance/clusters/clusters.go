@@ -13,6 +13,8 @@ import (
 type Shape struct {
 	Nodes, CPUs, Threads, Memory, GPUs int
 	GPUType                            string
+	// LastNode holds further words of the last node's line.
+	LastNode string
 	// Conf holds the lines of slurm.conf beyond nodes, ports and folders.
 	Conf string
 }
@@ -35,6 +37,8 @@ SlurmdTimeout=60
 //	base     memory is asked for or 100 MB a CPU: many jobs share the nodes
 //	threads  two threads a core, no default memory: a job without --mem takes
 //	         the whole node's memory
+//	amounts  defaults and bounds of memory of several kinds; the last node keeps
+//	         a core and some memory for the system
 var shapes = map[string]Shape{
 	"base": {
 		Nodes: 4, CPUs: 16, Threads: 1, Memory: 16000, GPUs: 8, GPUType: "tesla",
@@ -49,6 +53,19 @@ PartitionName=stopped Nodes=node4 MaxTime=INFINITE State=DOWN
 	"threads": {
 		Nodes: 2, CPUs: 8, Threads: 2, Memory: 4000,
 		Conf: common + `PartitionName=debug Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
+`,
+	},
+	"amounts": {
+		Nodes: 2, CPUs: 8, Threads: 2, Memory: 1000, GPUs: 2, GPUType: "tesla",
+		LastNode: "CoreSpecCount=1 MemSpecLimit=200",
+		Conf: common + `DefMemPerNode=400
+DefMemPerGPU=60
+PartitionName=debug Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
+PartitionName=first Nodes=node1 MaxTime=INFINITE State=UP
+PartitionName=percpu Nodes=node1 DefMemPerCPU=20 MaxTime=INFINITE State=UP
+PartitionName=pernode Nodes=node1 DefMemPerNode=300 MaxTime=INFINITE State=UP
+PartitionName=pergpu Nodes=node1 DefMemPerGPU=70 MaxTime=INFINITE State=UP
+PartitionName=most Nodes=node1 MaxMemPerCPU=100 MaxTime=INFINITE State=UP
 `,
 	},
 }

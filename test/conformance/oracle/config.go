@@ -53,8 +53,12 @@ func (c *Cluster) slurmConf(host string) string {
 	}
 	threads := max(c.cfg.Threads, 1)
 	for i, port := range c.ports.slurmd {
+		more := gres
+		if i == len(c.ports.slurmd)-1 && c.cfg.LastNode != "" {
+			more += " " + c.cfg.LastNode
+		}
 		fmt.Fprintf(&b, "NodeName=node%d NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d Sockets=1 CoresPerSocket=%d ThreadsPerCore=%d RealMemory=%d%s\n",
-			i+1, host, port, c.cfg.CPUs, c.cfg.CPUs/threads, threads, c.cfg.Memory, gres)
+			i+1, host, port, c.cfg.CPUs, c.cfg.CPUs/threads, threads, c.cfg.Memory, more)
 	}
 	b.WriteString(c.cfg.Conf)
 	return b.String()

@@ -20,6 +20,8 @@ type Config struct {
 	Memory  int // MB per node
 	GPUs    int // per node
 	GPUType string
+	// LastNode holds further words of the last node's line.
+	LastNode string
 	// Conf holds further lines of slurm.conf (partitions, defaults).
 	Conf string
 }

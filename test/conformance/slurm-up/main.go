@@ -48,7 +48,7 @@ func up(c *cli.Context) error {
 	defer stop()
 	cluster, err := oracle.Start(ctx, oracle.Config{
 		Dir: dir, Nodes: shape.Nodes, CPUs: shape.CPUs, Threads: shape.Threads,
-		Memory: shape.Memory, GPUs: shape.GPUs, GPUType: shape.GPUType, Conf: shape.Conf,
+		Memory: shape.Memory, GPUs: shape.GPUs, GPUType: shape.GPUType, LastNode: shape.LastNode, Conf: shape.Conf,
 	})
 	if err != nil {
 		return err
