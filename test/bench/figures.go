@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ import (
 type figure struct {
 	name, title, unit string
 	more              bool // the larger the better
+	long              bool // takes many minutes: measured when it is named only
 	cluster           string
 	// prepare is done once on each system, measure for each repetition, tidy
 	// after it, outside of the measured time.
@@ -30,6 +32,7 @@ var clusters = []struct {
 	{"narrow", shape{Nodes: 4, CPUs: 4, Memory: 4_000}},
 	{"full", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
 	{"killed", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
+	{"huge", shape{Nodes: 4, CPUs: 64, Memory: 64_000}},
 }
 
 var figures = []figure{
@@ -40,9 +43,15 @@ var figures = []figure{
 	{name: "submit-4", title: "submissions, 4 loops", unit: "1/s", more: true, cluster: "fresh", measure: submissions(4), tidy: cancelAll},
 	{name: "jobs", title: "jobs of `/bin/true`, 4 nodes of 64 CPUs", unit: "1/s", more: true, cluster: "wide", measure: jobs},
 	{name: "array", title: "the same as one array", unit: "1/s", more: true, cluster: "wide", measure: array},
-	{name: "jobs-narrow", title: "jobs of `/bin/true`, 4 nodes of 4 CPUs", unit: "1/s", more: true, cluster: "narrow", measure: jobs},
-	{name: "squeue-full", title: "`squeue`, 10,000 pending jobs", unit: "ms", cluster: "full", prepare: fill, measure: squeueFull},
+	{name: "jobs-narrow", title: "jobs of `/bin/true`, 4 nodes of 4 CPUs", unit: "1/s", more: true, cluster: "narrow", measure: jobsNarrow},
+	{name: "squeue-full", title: "`squeue`, 10,000 pending jobs", unit: "ms", cluster: "full", prepare: fill, measure: listing("squeue")},
+	{name: "json-full", title: "`squeue --json`, 10,000 pending jobs", unit: "ms", cluster: "full", measure: listing("squeue", "--json")},
+	{name: "json-memory", title: "memory of it", unit: "MiB", cluster: "full", measure: memory("squeue", "--json")},
+	{name: "sacct-full", title: "`sacct`, 10,000 jobs that have ended", unit: "ms", cluster: "full", prepare: endQueue, measure: listing("sacct", "-S", "now-2hours")},
+	{name: "sacct-one", title: "`sacct -j` of one of them", unit: "ms", cluster: "full", measure: sacctOne},
 	{name: "lost", title: "acknowledged jobs lost when the controller is killed", unit: "%", cluster: "killed", measure: lost, tidy: cancelAll},
+	{name: "squeue-huge", title: "`squeue`, 100,000 pending jobs", unit: "ms", cluster: "huge", long: true, prepare: fillHuge, measure: listing("squeue")},
+	{name: "squeue-memory", title: "memory of it", unit: "MiB", cluster: "huge", long: true, measure: memory("squeue")},
 }
 
 func names() []string {
@@ -53,10 +62,17 @@ func names() []string {
 	return out
 }
 
-// choose returns the figures that are named, all without a name.
+// needs are the figures that leave something for another.
+var needs = map[string]string{
+	"json-full": "squeue-full", "json-memory": "squeue-full", "sacct-full": "squeue-full", "sacct-one": "sacct-full",
+	"squeue-memory": "squeue-huge",
+}
+
+// choose returns the figures that are named, with those that they need; without
+// a name all that do not take long.
 func choose(patterns []string) ([]figure, error) {
 	if len(patterns) == 0 {
-		return figures, nil
+		return slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.long }), nil
 	}
 	var out []figure
 	wanted := map[string]bool{}
@@ -71,6 +87,11 @@ func choose(patterns []string) ([]figure, error) {
 		}
 		if !any {
 			return nil, fmt.Errorf("no figure %q; there are %s", p, strings.Join(names(), " "))
+		}
+	}
+	for name := range wanted {
+		for needed, more := needs[name]; more; needed, more = needs[needed] {
+			wanted[needed] = true
 		}
 	}
 	for _, f := range figures {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -45,9 +46,16 @@ func submissions(loops int) func(context.Context, *place) (float64, error) {
 const submitLoops = 4
 
 // jobs counts from the first submission to the last end.
-func jobs(ctx context.Context, p *place) (float64, error) {
+func jobs(ctx context.Context, p *place) (float64, error) { return p.throughput(ctx, p.load.jobs) }
+
+// jobsNarrow takes fewer: where turn-round decides, the rate shows soon.
+func jobsNarrow(ctx context.Context, p *place) (float64, error) {
+	return p.throughput(ctx, p.load.narrow)
+}
+
+func (p *place) throughput(ctx context.Context, count int) (float64, error) {
 	begin := time.Now()
-	_, ids, err := p.sbatch(ctx, submitLoops, p.load.jobs)
+	_, ids, err := p.sbatch(ctx, submitLoops, count)
 	if err != nil {
 		return 0, err
 	}
@@ -76,13 +84,59 @@ func array(ctx context.Context, p *place) (float64, error) {
 }
 
 // fill makes a long queue.
-func fill(ctx context.Context, p *place) error {
-	_, _, err := p.sbatch(ctx, submitLoops, p.load.pending, "--hold")
+func fill(ctx context.Context, p *place) error { return p.fill(ctx, p.load.pending) }
+
+func fillHuge(ctx context.Context, p *place) error { return p.fill(ctx, p.load.huge) }
+
+func (p *place) fill(ctx context.Context, count int) (err error) {
+	_, p.ids, err = p.sbatch(ctx, submitLoops, count, "--hold")
 	return err
 }
 
-func squeueFull(ctx context.Context, p *place) (float64, error) {
-	return p.each(ctx, p.load.listings, "squeue")
+// endQueue cancels the long queue: jobs that have ended, in little time.
+func endQueue(ctx context.Context, p *place) error {
+	if err := p.cancelAll(ctx); err != nil {
+		return err
+	}
+	// Slurm's accounting follows behind its controller.
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		out, err := call(ctx, p.system, "sacct", "-n", "-X", "-P", "-o", "JobID", "-s", "CANCELLED", "-S", "now-2hours")
+		if err != nil {
+			return err
+		}
+		if n := strings.Count(out, "\n"); n >= len(p.ids) {
+			return nil
+		} else if time.Since(begin) > 2*time.Minute {
+			return fmt.Errorf("%s: sacct knows %d of %d ended jobs", p.name(), n, len(p.ids))
+		}
+	}
+}
+
+// listing measures one run of a command over a long list, in milliseconds.
+func listing(name string, args ...string) func(context.Context, *place) (float64, error) {
+	return func(ctx context.Context, p *place) (float64, error) {
+		return p.each(ctx, p.load.listings, name, args...)
+	}
+}
+
+// memory measures what a command has resident at most, in MiB.
+func memory(name string, args ...string) func(context.Context, *place) (float64, error) {
+	return func(ctx context.Context, p *place) (float64, error) {
+		s, err := p.command(false, name, args...)
+		if err != nil {
+			return 0, err
+		}
+		r, err := s.run(ctx, 1, 1)
+		if err == nil && r.failed > 0 {
+			err = fmt.Errorf("%s: %s failed", p.name(), name)
+		}
+		return float64(r.memory) / 1024, err
+	}
+}
+
+// sacctOne asks for one of many ended jobs.
+func sacctOne(ctx context.Context, p *place) (float64, error) {
+	return p.each(ctx, p.load.starts, "sacct", "-j", p.ids[len(p.ids)/2])
 }
 
 // lost submits for a while, kills the controller while submissions go on,

@@ -18,6 +18,7 @@ type results struct {
 	Cores   int                  `json:"cores"`
 	Figures []*row               `json:"figures"`
 	Idle    map[string][]float64 `json:"idle_percent_of_a_core"`
+	failed  []string
 }
 
 // row is a figure with what was measured of it.

@@ -78,7 +78,12 @@ func (r *runner) onCluster(ctx context.Context, s shape, figures []figure) (err 
 	}
 	for _, f := range figures {
 		if err := r.figure(ctx, f, places); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			// The others are still worth knowing.
+			fmt.Fprintf(os.Stderr, "%s: %v\n", f.name, err)
+			r.results.failed = append(r.results.failed, fmt.Sprintf("%s: %v", f.name, err))
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 	return nil

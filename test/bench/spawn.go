@@ -29,22 +29,23 @@ type spawned struct {
 	took   time.Duration
 	done   int // ended with status 0
 	failed int
+	memory int64 // the most that one had resident, in KiB
 }
 
 // run starts the command total times in so many loops. It ends early with ctx.
 func (s spawner) run(ctx context.Context, loops, total int) (spawned, error) {
-	var left, done, failed atomic.Int64
+	var left, done, failed, memory atomic.Int64
 	left.Store(int64(total))
 	errs := make([]error, loops)
 	var all sync.WaitGroup
 	begin := time.Now()
 	for i := range loops {
 		all.Go(func() {
-			errs[i] = s.loop(i, func() bool { return ctx.Err() == nil && left.Add(-1) >= 0 }, &done, &failed)
+			errs[i] = s.loop(i, func() bool { return ctx.Err() == nil && left.Add(-1) >= 0 }, &done, &failed, &memory)
 		})
 	}
 	all.Wait()
-	r := spawned{took: time.Since(begin), done: int(done.Load()), failed: int(failed.Load())}
+	r := spawned{took: time.Since(begin), done: int(done.Load()), failed: int(failed.Load()), memory: memory.Load()}
 	for _, err := range errs {
 		if err != nil {
 			return r, err
@@ -53,7 +54,7 @@ func (s spawner) run(ctx context.Context, loops, total int) (spawned, error) {
 	return r, nil
 }
 
-func (s spawner) loop(number int, next func() bool, done, failed *atomic.Int64) error {
+func (s spawner) loop(number int, next func() bool, done, failed, memory *atomic.Int64) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -76,13 +77,16 @@ func (s spawner) loop(number int, next func() bool, done, failed *atomic.Int64) 
 			return fmt.Errorf("start %s: %w", s.argv[0], err)
 		}
 		var status syscall.WaitStatus
+		var usage syscall.Rusage
 		for {
-			if _, err = syscall.Wait4(pid, &status, 0, nil); err != syscall.EINTR {
+			if _, err = syscall.Wait4(pid, &status, 0, &usage); err != syscall.EINTR {
 				break
 			}
 		}
 		if err != nil {
 			return fmt.Errorf("wait for %s: %w", s.argv[0], err)
+		}
+		for old := memory.Load(); usage.Maxrss > old && !memory.CompareAndSwap(old, usage.Maxrss); old = memory.Load() {
 		}
 		if status.Exited() && status.ExitStatus() == 0 {
 			done.Add(1)
