@@ -176,6 +176,20 @@ func TestUnknownRunIsLeftAlone(t *testing.T) {
 	require.Contains(t, w.sent, "n1: terminate 50.1 now=true")
 }
 
+// TestPendingJobThatRuns: tables from before a job's start must not start it twice.
+func TestPendingJobThatRuns(t *testing.T) {
+	w := newWorld(t, testSettings(2))
+	id := w.queued(nil)
+	key := w.job(id).State.Key
+	w.sent = nil
+	w.register("n1", 20, "boot1", &wire.RunFact{Key: int64(key), Attempt: 1, JobId: id, Stage: wire.RunStage_STAGE_RUNNING})
+	require.Contains(t, w.state(id), "JobHeldAdmin")
+	require.Empty(t, w.pass().Starts, "it runs already")
+	for _, order := range w.sent {
+		require.NotContains(t, order, "terminate")
+	}
+}
+
 // TestUnknownRunsOfSeveralNodes: the node with the highest number registers
 // first, and after it, and after a restart, one with a lower number.
 func TestUnknownRunsOfSeveralNodes(t *testing.T) {

@@ -211,10 +211,23 @@ func (s *State) stray(n *node, f *wire.RunFact, future bool) {
 	n.strays = append(n.strays, o)
 	s.show(n)
 	if o.alone {
+		s.holdStarted(j, n)
 		s.logf(levelError, "unknown run left alone on node: adopt or kill it", "node", n.st.Name, "key", f.Key, "job_id", f.JobId, "attempt", f.Attempt)
 		return
 	}
 	s.kill(n, f)
+}
+
+// holdStarted keeps a job that waits here from being started a second time
+// beside the run of it that an unknown past has left on a node. An
+// administrator releases it once that run has been dealt with.
+func (s *State) holdStarted(j *job, n *node) {
+	if j == nil || !waits(j.st) || j.st.Priority == 0 {
+		return
+	}
+	s.logf(levelError, "job held: a later attempt of it is on a node already", "job", model.JobID(j.st), "node", n.st.Name)
+	s.setHold(s.edit(j), false)
+	s.moved(j)
 }
 
 // kill ends a run that the tables say is over.

@@ -29,14 +29,17 @@ func TestRestoredBackup(t *testing.T) {
 	wait := `echo "$SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0}" >>starts; echo $$ >pid.$SLURM_JOB_ID; while [ ! -e go ]; do sleep 0.1; done; exit 3`
 	known := c.submit("-w", "node1", "--wrap", wait)
 	c.awaitState(known, "RUNNING")
+	later := c.submit("-w", "node1", "--begin=now+1hour", "--wrap", wait)
 	c.daemon("stop", "ctld")
 	c.ok("ctld", "-f", conf, "--dump", dump)
 	c.daemon("start", "ctld")
 	one := c.submit("-w", "node1", "--wrap", wait)
 	two := c.submit("-w", "node2", "--wrap", wait)
+	c.ok("scontrol", "update", "JobId="+later, "StartTime=now")
 	c.awaitState(one, "RUNNING")
 	c.awaitState(two, "RUNNING")
-	for _, id := range []string{known, one, two} {
+	c.awaitState(later, "RUNNING")
+	for _, id := range []string{known, one, two, later} {
 		c.await("the script of job "+id, func() bool { return c.scriptLives(id) })
 	}
 	highest := c.ok("sbatch", "--parsable", "--hold", "--wrap", "true")
@@ -52,10 +55,14 @@ func TestRestoredBackup(t *testing.T) {
 		return strings.Contains(r.out+r.err, "JobId="+one+" ") && strings.Contains(r.out+r.err, "JobId="+two+" ")
 	})
 	assert.Contains(t, c.log("ctld"), "was an old backup restored?")
-	for _, id := range []string{known, one, two} {
+	for _, id := range []string{known, one, two, later} {
 		assert.True(t, c.scriptLives(id), "job %s was killed", id)
 	}
 	assert.Equal(t, "RUNNING", c.state(known))
+	// To these tables it still waits for its time: it must not start beside its run.
+	assert.Equal(t, "PENDING JobHeldAdmin", strings.TrimSpace(c.ok("squeue", "-h", "-j", later, "-o", "%T %r")))
+	c.ok("scontrol", "update", "JobId="+later, "StartTime=now")
+	assert.Equal(t, "PENDING", c.state(later))
 	next := c.submit("--wrap", `echo "$SLURM_JOB_ID 0" >>starts`)
 	assert.Greater(t, number(t, next), number(t, two), "the next job id")
 	assert.Equal(t, "PENDING", c.state(next), "the unknown jobs' resources are held")
@@ -72,6 +79,8 @@ func TestRestoredBackup(t *testing.T) {
 	c.awaitState(known, "FAILED")
 	c.await("the end of the adopted job", func() bool { r := c.run("scontrol", "adopt"); return r.code == 0 && r.out+r.err == "" })
 	c.ok("sbatch", "--wait", "-o", "/dev/null", "--mem=10", "-N2", "--wrap", "true")
+	assert.Equal(t, "PENDING", c.state(later))
+	c.ok("scancel", later)
 	assert.Equal(t, []row{{"FAILED", "3:0"}}, c.accounting()[known])
 	for id, s := range c.starts() {
 		assert.Len(t, s, 1, "job %s", id)
