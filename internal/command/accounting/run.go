@@ -127,7 +127,7 @@ func history(ctx context.Context, c *client.Client, req *wire.HistoryRequest, ou
 				out.Cluster = page.Cluster
 			}
 			begun = begun || len(page.Runs) > 0
-			if err := show(page.Runs); err != nil {
+			if err := client.Use(ctx, func() error { return show(page.Runs) }); err != nil {
 				return err
 			}
 		}

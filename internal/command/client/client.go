@@ -116,7 +116,7 @@ func (c *Client) Do(ctx context.Context, call func(context.Context, wire.DRPCCtl
 // once makes one call under the message timeout. One that is made again says
 // so: the controller may have answered the first.
 func (c *Client) once(ctx context.Context, again bool, call func(context.Context, wire.DRPCCtldClient) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Conf.MessageTimeout, ErrTimeout)
+	ctx, cancel := withPatience(ctx, c.Conf.MessageTimeout)
 	defer cancel()
 	if err := c.connect(ctx); err != nil {
 		return err

@@ -11,9 +11,15 @@ import (
 
 // dump is squeue --json: all that is known of the jobs that are asked for.
 func (q *Query) dump(ctx context.Context, p *command.Program, c *client.Client, view *Context) int {
+	if q.Steps {
+		p.Error("not supported yet: --steps as JSON or YAML")
+		return command.ExitError
+	}
+	q.Select.AllPartitions = true // everything, even what is normally left out
 	req := &wire.JobsRequest{Select: q.Select, One: q.One}
 	keep := func(j *wire.JobInfo) bool {
-		return !q.nothing() && (len(q.Licenses) == 0 || wantsLicense(j.Spec, q.Licenses))
+		r := NewRow(view, j)
+		return !q.nothing() && q.keeps(&r)
 	}
 	return DumpJobs(ctx, p, c, &q.Dump, c.Meta(nil), req, view, keep)
 }

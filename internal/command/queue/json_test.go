@@ -1,12 +1,14 @@
 package queue
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"muster/internal/command/commandtest"
 	"muster/internal/command/dataparser"
 	"muster/internal/command/dataparser/schematest"
 	"muster/internal/wire"
@@ -144,4 +146,56 @@ type counter struct{ n int }
 func (c *counter) Write(b []byte) (int, error) {
 	c.n += len(b)
 	return len(b), nil
+}
+
+// breaking sends pages until more than a piece of the answer has left, and fails.
+type breaking struct{ ctld }
+
+func (c *breaking) Jobs(_ *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) error {
+	for range 20 {
+		if err := stream.Send(&wire.JobsPage{Jobs: sample(), Now: submitted}); err != nil {
+			return err
+		}
+	}
+	return errors.New("the disk burns")
+}
+
+func TestAnAnswerThatBreaksOffCanBeRead(t *testing.T) {
+	commandtest.Controller(t, "", &breaking{})
+	out, errs, code := commandtest.Run(t, squeue, "squeue", "", "--json")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "slurm_load_jobs error: the disk burns")
+	answer := schematest.Check(t, "openapi_job_info_resp", []byte(out))
+	require.NotEmpty(t, answer["jobs"])
+	require.Len(t, answer["errors"], 1)
+}
+
+func TestQueueAsData(t *testing.T) {
+	fake := &ctld{}
+	commandtest.Controller(t, "", fake)
+	out, errs, code := commandtest.Run(t, squeue, "squeue", "", "--json", "-h", "-S", "j", "-o", "%i")
+	require.Zero(t, code, errs)
+	answer := schematest.Check(t, "openapi_job_info_resp", []byte(out))
+	require.Len(t, answer["jobs"], 9)
+	require.True(t, fake.asked.Select.AllStates, "ended jobs too")
+	require.True(t, fake.asked.Select.AllPartitions)
+	require.False(t, fake.asked.Masked)
+	require.Equal(t, []any{"squeue", "--json", "-h", "-S", "j", "-o", "%i"}, get(answer, "meta", "command"))
+
+	_, _, code = commandtest.Run(t, squeue, "squeue", "", "--json", "-t", "R", "-u", "0")
+	require.Zero(t, code)
+	require.False(t, fake.asked.Select.AllStates)
+	require.Equal(t, []string{"RUNNING"}, fake.asked.Select.States)
+	require.Equal(t, []uint32{0}, fake.asked.Select.Uids)
+
+	out, errs, code = commandtest.Run(t, squeue, "squeue", "", "--json", "-j", "99999")
+	require.Equal(t, 1, code)
+	require.Equal(t, "slurm_load_jobs error: Invalid job id specified\n", errs)
+	answer = schematest.Check(t, "openapi_job_info_resp", []byte(out))
+	require.Empty(t, answer["jobs"])
+	require.EqualValues(t, "2017", get(answer["errors"].([]any)[0], "error_number"))
+
+	out, _, code = commandtest.Run(t, squeue, "squeue", "", "--json", "-s")
+	require.Equal(t, 1, code)
+	require.Empty(t, out)
 }

@@ -61,7 +61,7 @@ func stream(ctx context.Context, c *client.Client, req *wire.JobsRequest, view *
 				view.Now = time.Unix(page.Now, 0)
 			}
 			used = used || len(page.Jobs) > 0
-			if err := use(page); err != nil {
+			if err := client.Use(ctx, func() error { return use(page) }); err != nil {
 				return err
 			}
 		}

@@ -154,13 +154,9 @@ func (q *Query) load(ctx context.Context, c *client.Client, view *Context) (list
 
 // add makes the rows of a job that the controller's filters have let through.
 func (q *Query) add(list *List, view *Context, j *wire.JobInfo) {
-	if len(q.Licenses) > 0 && !wantsLicense(j.Spec, q.Licenses) {
-		return
-	}
 	r := NewRow(view, j)
 	switch {
-	case q.Over != nil && (!ran(r.State) || Used(r.State, view.Now.Unix()) <= *q.Over),
-		q.Under != nil && (!ran(r.State) || Used(r.State, view.Now.Unix()) >= *q.Under):
+	case !q.keeps(&r):
 	case q.Steps:
 		q.addSteps(list, &r, j)
 	case q.Priority && r.pending() && strings.Contains(r.partition(), ","):
@@ -175,6 +171,18 @@ func (q *Query) add(list *List, view *Context, j *wire.JobInfo) {
 	default:
 		list.Add(&r, 0)
 	}
+}
+
+// keeps filters what the controller cannot.
+func (q *Query) keeps(r *Row) bool {
+	if len(q.Licenses) > 0 && !wantsLicense(r.Spec, q.Licenses) {
+		return false
+	}
+	if q.Over == nil && q.Under == nil {
+		return true
+	}
+	used := Used(r.State, r.Now.Unix())
+	return ran(r.State) && (q.Over == nil || used > *q.Over) && (q.Under == nil || used < *q.Under)
 }
 
 // ran tells whether a job has been started.
