@@ -20,10 +20,13 @@ func (s *State) estimate(j *job) {
 		nodes = (sp.NumTasks + sp.NtasksPerNode - 1) / sp.NtasksPerNode
 	}
 	cpus := max(tasks*per, nodes*max(sp.MinCpus, 1))
+	if sp.Overcommit {
+		cpus = nodes
+	}
 	if j.copied != 0 && j.copied != s.seq {
 		s.edit(j)
 	}
-	j.st.NumCpus, j.st.NumNodes = cpus, nodes
+	j.st.NumCpus, j.st.NumNodes = cpus, max(nodes, j.leastNodes())
 	t := model.TRES{CPUs: uint64(cpus), Nodes: uint64(nodes), Billing: uint64(cpus), Memory: s.wantedMemory(j, cpus, nodes)}
 	add := func(list []*wire.GresRequest, times uint64) {
 		for _, g := range list {
@@ -34,6 +37,19 @@ func (s *State) estimate(j *job) {
 	add(sp.GresPerJob, 1)
 	add(sp.GresPerTask, uint64(tasks))
 	j.st.TresReq = t.String()
+}
+
+// leastNodes is how many nodes a waiting job's tasks need, however little else runs.
+func (j *job) leastNodes() uint32 {
+	sp := j.spec
+	if len(j.parts) == 0 || sp.NumTasks == 0 || sp.NtasksPerNode != 0 {
+		return 0
+	}
+	each := j.parts[0].widest / max(sp.CpusPerTask, 1)
+	if each == 0 {
+		return 0
+	}
+	return (sp.NumTasks + each - 1) / each
 }
 
 // wantedMemory is the memory of a waiting job in MiB, 0 where it is not known yet.

@@ -132,7 +132,7 @@ func (s *State) indexParts() {
 	}
 	list := make([]sched.Partition, 0, len(s.parts))
 	for i, p := range s.parts {
-		p.index, p.nodes = i, nil
+		p.index, p.nodes, p.widest = i, nil, 0
 		var pos []int
 		for _, name := range p.info.NodeNames {
 			n := s.nodeBy[name]
@@ -141,6 +141,7 @@ func (s *State) indexParts() {
 			}
 			n.parts = append(n.parts, p)
 			p.nodes = append(p.nodes, n)
+			p.widest = max(p.widest, n.conf.CPUs)
 			pos = append(pos, n.pos)
 		}
 		slices.Sort(pos)

@@ -119,6 +119,7 @@ type part struct {
 	nodes  []*node
 	byHand bool
 	index  int
+	widest uint32 // CPUs of the largest node
 }
 
 // array ties the records of an array together.
