@@ -52,8 +52,12 @@ func (c *cluster) block(what string) (release func()) {
 			f, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails while nobody reads
 			return err == nil
 		})
+		// Another reader (the hook of a killed controller is one) may be between
+		// finding the fifo and opening it: it must find a writer and a line, too.
+		c.Cleanup(func() { _ = f.Close() })
+		_, err := f.WriteString(strings.Repeat("go on\n", 8))
+		require.NoError(c, err)
 		require.NoError(c, os.Remove(path))
-		require.NoError(c, f.Close())
 	}
 }
 
