@@ -68,6 +68,24 @@ func TestNames(t *testing.T) {
 	}, ParseNames("jobid,Name:.9,,state:5|,user:|,x:,"))
 }
 
+func TestWhatIsNotCut(t *testing.T) {
+	long := func(r *row) bool { return r.a == "12" }
+	cell := func(b []byte, r *row) []byte { return append(b, r.b...) }
+	tab := Table[row]{Columns: []Column[row]{
+		{Header: "HEADER", Cell: cell, Width: 3, Right: true, Suffix: "|", Whole: long, WholeHeader: true},
+		{Header: "HEADER", Cell: cell, Width: 3, Right: true, Suffix: "|", Whole: long},
+		{Header: "HEADER", Cell: cell, Width: 9, Right: true, Suffix: "|", Whole: long, WholeHeader: true},
+	}}
+	assert.Equal(t, "HEADER|HEA|   HEADER|\n", string(tab.AppendHeader(nil)))
+	assert.Equal(t, "abcde|abcde|    abcde|\n", string(tab.AppendRow(nil, &row{a: "12", b: "abcde"})))
+	assert.Equal(t, "abc|abc|    abcde|\n", string(tab.AppendRow(nil, &row{a: "1", b: "abcde"})))
+}
+
+func TestNothingWhereItsNameDoesNotFit(t *testing.T) {
+	tab, r := table("%b|%6b|%5b|%.5b|"), &row{b: Null}
+	assert.Equal(t, "(null)|(null)|     |(null|\n", string(tab.AppendRow(nil, r)))
+}
+
 func TestRowAllocatesNothing(t *testing.T) {
 	tab, r := table("%.18a %.9b %5a"), &row{a: "12", b: "abcdefgh"}
 	buf := make([]byte, 0, 256)
