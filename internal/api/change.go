@@ -45,6 +45,11 @@ func (s *Server) Admin(ctx context.Context, r *wire.AdminRequest) (*wire.AdminRe
 	case "shutdown":
 		s.shutdown()
 		return &wire.AdminReply{}, nil
+	case "setdebug":
+		if err := s.Process.SetDebug(r.Argument); err != nil {
+			return &wire.AdminReply{Refusal: refusal(1, err.Error())}, nil //nolint:nilerr // it travels in the reply
+		}
+		return &wire.AdminReply{}, nil
 	case "adopt", "kill":
 		return do[*wire.AdminReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
 			return &controller.Adopt{Head: h, Argument: strings.TrimSpace(r.Verb + " " + r.Argument)}

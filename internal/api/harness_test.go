@@ -100,6 +100,8 @@ func (p *process) Reconfigure(context.Context, controller.Actor, string) (*wire.
 	return p.reply, p.err
 }
 
+func (p *process) SetDebug(string) error { return nil }
+
 func (p *process) Shutdown() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,6 +49,8 @@ type Process interface {
 	// Reconfigure reads and checks the files and puts them in force.
 	Reconfigure(ctx context.Context, actor controller.Actor, id string) (*wire.AdminReply, error)
 	Shutdown()
+	// SetDebug changes how much is logged, by Slurm's names of levels.
+	SetDebug(level string) error
 	// ShowConfig is `scontrol show config`.
 	ShowConfig() (conf, cgroup []*wire.KeyValue)
 	// ConfFiles are the files for configless hosts.

@@ -86,9 +86,26 @@ func (s *State) act(j *job, req *wire.JobActionRequest, a Actor) *wire.Refusal {
 		}
 		return s.resume(j)
 	case wire.JobVerb_VERB_TOP:
+		if !waits(j.st) {
+			return errNotPending
+		}
 		return errDisabled
+	case wire.JobVerb_VERB_NOTIFY:
+		return s.notify(j, req.Text)
 	}
 	return errParameter
+}
+
+// notify has a text written to the standard error of the job's script.
+func (s *State) notify(j *job, text string) *wire.Refusal {
+	switch {
+	case model.Ended(j.st.State):
+		return errDone
+	case !runs(j.st) || !j.spec.Batch:
+		return errDisabled
+	}
+	s.signalNodes(j, &wire.SignalOrder{Key: j.st.Key, Attempt: j.st.Attempt, Batch: true, Message: text})
+	return nil
 }
 
 func (s *State) hold(j *job, byUser bool) *wire.Refusal {

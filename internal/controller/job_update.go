@@ -224,7 +224,7 @@ func jobField(key string) jobSetter {
 		return text(func(s *wire.JobSpec) *string { return &s.Exclude }, true)
 	case "numnodes", "reqnodes", "minnodes":
 		return setNumNodes
-	case "numcpus", "reqcpus", "mincpus":
+	case "numcpus", "reqcpus", "mincpus", "reqprocs":
 		return setNumCPUs
 	case "numtasks":
 		return count(func(s *wire.JobSpec) *uint32 { return &s.NumTasks })
@@ -261,7 +261,7 @@ func jobField(key string) jobSetter {
 	case "workdir":
 		return text(func(s *wire.JobSpec) *string { return &s.WorkDir }, true)
 	}
-	return nil
+	return shapeFields[strings.ToLower(key)]
 }
 
 func operatorOnly(set jobSetter) jobSetter {

@@ -18,7 +18,7 @@ func (s *State) updatePartition(ev *Update) *wire.UpdateReply {
 	p := s.partBy[name]
 	switch {
 	case ev.Request.Create && p != nil:
-		return &wire.UpdateReply{Refusal: refusal(2000, "Duplicate partition name")}
+		return &wire.UpdateReply{Refusal: errPartition}
 	case ev.Request.Create:
 		info := &wire.PartitionInfo{
 			Name: name, State: "UP", MaxTime: Unlimited, MaxNodes: Unlimited, PriorityJobFactor: 1, PriorityTier: 1,
@@ -79,7 +79,7 @@ func (s *State) partsMoved() {
 func (s *State) deletePartition(p *part) *wire.UpdateReply {
 	for _, j := range s.jobs {
 		if !final(j.st) && slices.Contains(j.parts, p) {
-			return &wire.UpdateReply{Refusal: refusal(2016, "Partition "+p.info.Name+" is in use")}
+			return &wire.UpdateReply{Refusal: refusal(2016, "Partition is in use")}
 		}
 	}
 	s.parts = slices.DeleteFunc(s.parts, func(o *part) bool { return o == p })

@@ -41,6 +41,9 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 	d.mu.Lock()
 	d.conf, d.files = next, files
 	d.mu.Unlock()
+	if err := d.logFile.setLevel(next.SlurmctldDebug); err != nil {
+		return nil, err
+	}
 	for _, change := range conf.Diff(old, next).Changes {
 		d.log.Info("reconfigured", "parameter", change.Key, "from", change.Old, "to", change.New)
 		if change.Restart {
@@ -56,6 +59,15 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 // Shutdown ends this process in order.
 func (d *daemon) Shutdown() { d.stop() }
 
+// SetDebug changes how much is logged until the next reconfiguration.
+func (d *daemon) SetDebug(level string) error {
+	if err := d.logFile.setLevel(level); err != nil {
+		return err
+	}
+	d.log.Info("the debug level was set by hand", "level", level)
+	return nil
+}
+
 // ShowConfig is what `scontrol show config` prints.
 func (d *daemon) ShowConfig() (params, cgroup []*wire.KeyValue) {
 	c := d.config()
@@ -67,6 +79,9 @@ func (d *daemon) ShowConfig() (params, cgroup []*wire.KeyValue) {
 		},
 	}
 	for _, kv := range conf.ShowConfig(c, rt) {
+		if kv.Key == "SlurmctldDebug" {
+			kv.Value = *d.logFile.name.Load()
+		}
 		params = append(params, &wire.KeyValue{Key: kv.Key, Value: kv.Value})
 	}
 	for _, kv := range conf.ShowCgroup(c.Cgroup) {

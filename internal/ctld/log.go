@@ -18,18 +18,19 @@ var levels = map[string]slog.Level{
 
 // logFile is a log that can be reopened after it was rotated away (SIGUSR2).
 type logFile struct {
-	path string
-	file atomic.Pointer[os.File]
+	path  string
+	level slog.LevelVar // changes while the daemon runs (scontrol setdebug)
+	name  atomic.Pointer[string]
+	file  atomic.Pointer[os.File]
 }
 
 // openLog makes the daemon's logger: into the file, or to stderr when there is
 // none or the daemon runs in the foreground without one.
 func openLog(path, level string) (*slog.Logger, *logFile, error) {
-	lvl, ok := levels[strings.ToLower(level)]
-	if !ok {
-		return nil, nil, fmt.Errorf("SlurmctldDebug=%s is no level", level)
-	}
 	l := &logFile{path: path}
+	if err := l.setLevel(level); err != nil {
+		return nil, nil, err
+	}
 	var out io.Writer = os.Stderr
 	if path != "" && !strings.EqualFold(path, "none") {
 		if err := l.reopen(); err != nil {
@@ -37,7 +38,19 @@ func openLog(path, level string) (*slog.Logger, *logFile, error) {
 		}
 		out = l
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: lvl})), l, nil
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: &l.level})), l, nil
+}
+
+// setLevel changes how much is logged, by Slurm's names.
+func (l *logFile) setLevel(name string) error {
+	name = strings.ToLower(name)
+	level, ok := levels[name]
+	if !ok {
+		return fmt.Errorf("SlurmctldDebug=%s is no level", name)
+	}
+	l.level.Set(level)
+	l.name.Store(&name)
+	return nil
 }
 
 // reopen follows a rotated file.

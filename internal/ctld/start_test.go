@@ -143,7 +143,7 @@ func (s *site) running() *daemon {
 	s.t.Cleanup(func() { cancel(); <-ended })
 	_, err = loop.Next(ctx, nil)
 	require.NoError(s.t, err)
-	return &daemon{opts: Options{Conf: s.path("slurm.conf")}, log: log, conf: c, files: readConfFiles(c), loop: loop, srv: &renewed{}}
+	return &daemon{opts: Options{Conf: s.path("slurm.conf")}, log: log, conf: c, files: readConfFiles(c), loop: loop, srv: &renewed{}, logFile: &logFile{}}
 }
 
 // renewed keeps the rules that a reconfiguration hands on.

@@ -193,7 +193,7 @@ func (n *Node) signal(s *wire.SignalOrder) error {
 		case s.Full && number != steplink.StepExtern, s.AllSteps && number >= 0:
 			h.signal(steplink.Signal{Signal: s.Signal, All: true})
 		case s.Batch && batch:
-			h.signal(steplink.Signal{Signal: s.Signal})
+			h.signal(steplink.Signal{Signal: s.Signal, Message: s.Message})
 		case !s.Full && !s.AllSteps && !s.Batch && number == s.Step:
 			h.signal(steplink.Signal{Signal: s.Signal, All: true})
 		default:

@@ -88,6 +88,7 @@ const (
 	JobVerb_VERB_SUSPEND      JobVerb = 6
 	JobVerb_VERB_RESUME       JobVerb = 7
 	JobVerb_VERB_TOP          JobVerb = 8
+	JobVerb_VERB_NOTIFY       JobVerb = 9
 )
 
 // Enum value maps for JobVerb.
@@ -102,6 +103,7 @@ var (
 		6: "VERB_SUSPEND",
 		7: "VERB_RESUME",
 		8: "VERB_TOP",
+		9: "VERB_NOTIFY",
 	}
 	JobVerb_value = map[string]int32{
 		"VERB_NONE":         0,
@@ -113,6 +115,7 @@ var (
 		"VERB_SUSPEND":      6,
 		"VERB_RESUME":       7,
 		"VERB_TOP":          8,
+		"VERB_NOTIFY":       9,
 	}
 )
 
@@ -1689,6 +1692,7 @@ type JobActionRequest struct {
 	Names         []string               `protobuf:"bytes,4,rep,name=names" json:"names,omitempty"` // JobName=
 	SpecialExit   bool                   `protobuf:"varint,5,opt,name=special_exit,json=specialExit" json:"special_exit,omitempty"`
 	Incomplete    bool                   `protobuf:"varint,6,opt,name=incomplete" json:"incomplete,omitempty"`
+	Text          string                 `protobuf:"bytes,7,opt,name=text" json:"text,omitempty"` // of VERB_NOTIFY
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1763,6 +1767,13 @@ func (x *JobActionRequest) GetIncomplete() bool {
 		return x.Incomplete
 	}
 	return false
+}
+
+func (x *JobActionRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
 }
 
 // Fields by scontrol's names, as typed; += and -= kept in `op`.
@@ -3676,7 +3687,7 @@ const file_ctld_proto_rawDesc = "" +
 	"\vJobOutcomes\x12)\n" +
 	"\arefusal\x18\x01 \x01(\v2\x0f.muster.RefusalR\arefusal\x12&\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x12.muster.JobOutcomeR\x04jobs\x12\x1a\n" +
-	"\bmessages\x18\x03 \x03(\tR\bmessages\"\xd3\x01\n" +
+	"\bmessages\x18\x03 \x03(\tR\bmessages\"\xe7\x01\n" +
 	"\x10JobActionRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12#\n" +
@@ -3686,7 +3697,8 @@ const file_ctld_proto_rawDesc = "" +
 	"\fspecial_exit\x18\x05 \x01(\bR\vspecialExit\x12\x1e\n" +
 	"\n" +
 	"incomplete\x18\x06 \x01(\bR\n" +
-	"incomplete\"E\n" +
+	"incomplete\x12\x12\n" +
+	"\x04text\x18\a \x01(\tR\x04text\"E\n" +
 	"\vFieldUpdate\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x0e\n" +
@@ -3864,7 +3876,7 @@ const file_ctld_proto_rawDesc = "" +
 	"\aRpcCode\x12\x0e\n" +
 	"\n" +
 	"RPC_FAILED\x10\x00\x12\x11\n" +
-	"\rRPC_TRY_AGAIN\x10\v*\xa3\x01\n" +
+	"\rRPC_TRY_AGAIN\x10\v*\xb4\x01\n" +
 	"\aJobVerb\x12\r\n" +
 	"\tVERB_NONE\x10\x00\x12\r\n" +
 	"\tVERB_HOLD\x10\x01\x12\x0e\n" +
@@ -3875,7 +3887,8 @@ const file_ctld_proto_rawDesc = "" +
 	"\x11VERB_REQUEUE_HOLD\x10\x05\x12\x10\n" +
 	"\fVERB_SUSPEND\x10\x06\x12\x0f\n" +
 	"\vVERB_RESUME\x10\a\x12\f\n" +
-	"\bVERB_TOP\x10\b2\xe1\a\n" +
+	"\bVERB_TOP\x10\b\x12\x0f\n" +
+	"\vVERB_NOTIFY\x10\t2\xe1\a\n" +
 	"\x04Ctld\x12.\n" +
 	"\x04Ping\x12\x13.muster.PingRequest\x1a\x11.muster.PingReply\x124\n" +
 	"\x06Submit\x12\x15.muster.SubmitRequest\x1a\x13.muster.SubmitReply\x12/\n" +

@@ -1471,6 +1471,7 @@ type SignalOrder struct {
 	Batch         bool                   `protobuf:"varint,5,opt,name=batch" json:"batch,omitempty"`                       // the batch shell only
 	Full          bool                   `protobuf:"varint,6,opt,name=full" json:"full,omitempty"`                         // the script, its children, and all steps
 	Signal        uint32                 `protobuf:"varint,7,opt,name=signal" json:"signal,omitempty"`
+	Message       string                 `protobuf:"bytes,8,opt,name=message" json:"message,omitempty"` // with batch and no signal: a line for the script's standard error
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1552,6 +1553,13 @@ func (x *SignalOrder) GetSignal() uint32 {
 		return x.Signal
 	}
 	return 0
+}
+
+func (x *SignalOrder) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
 }
 
 type Terminate struct {
@@ -3241,7 +3249,7 @@ const file_node_proto_rawDesc = "" +
 	"\fcluster_name\x18\x06 \x01(\tR\vclusterName\x12 \n" +
 	"\vcontrollers\x18\a \x03(\tR\vcontrollers\x12\x16\n" +
 	"\x06forget\x18\b \x03(\x03R\x06forget\x12\x1c\n" +
-	"\theartbeat\x18\t \x01(\rR\theartbeat\"\xac\x01\n" +
+	"\theartbeat\x18\t \x01(\rR\theartbeat\"\xc6\x01\n" +
 	"\vSignalOrder\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x12\n" +
@@ -3249,7 +3257,8 @@ const file_node_proto_rawDesc = "" +
 	"\tall_steps\x18\x04 \x01(\bR\ballSteps\x12\x14\n" +
 	"\x05batch\x18\x05 \x01(\bR\x05batch\x12\x12\n" +
 	"\x04full\x18\x06 \x01(\bR\x04full\x12\x16\n" +
-	"\x06signal\x18\a \x01(\rR\x06signal\"\x97\x02\n" +
+	"\x06signal\x18\a \x01(\rR\x06signal\x12\x18\n" +
+	"\amessage\x18\b \x01(\tR\amessage\"\x97\x02\n" +
 	"\tTerminate\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x03R\x03key\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x15\n" +

@@ -91,7 +91,14 @@ func (s *session) checkJobValue(key, value string) bool {
 			s.p.Raw("No changes specified")
 			return false
 		}
-	case "MinMemoryNode", "MinMemoryCPU":
+	case "TimeMin":
+		if _, err := slurmtime.ParseLimit(value); err != nil {
+			s.p.Error("Invalid TimeMin value")
+			return false
+		}
+	case "Contiguous":
+		return isYesNo(value) || value == "0" || value == "1" || s.invalid(key, value)
+	case "MinMemoryNode", "MinMemoryCPU", "MinTmpDiskNode":
 		_, err := size.ParseMemory(value)
 		return err == nil || s.invalid(key, value)
 	case "Requeue":

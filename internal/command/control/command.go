@@ -23,16 +23,19 @@ func keywords() []keyword {
 	return []keyword{
 		{name: "all", shortest: 3, local: true, run: func(s *session, _ context.Context, _ []string) { s.all = true }},
 		{name: "adopt", shortest: 5, max: 2, run: admin("adopt", "slurm_adopt error")},
+		{name: "cluster", shortest: 2, max: 1, run: (*session).cluster},
 		{name: "completing", shortest: 3, run: (*session).completing},
-		{name: "create", shortest: 3, min: 1, max: -1, later: true},
-		{name: "delete", shortest: 3, min: 1, max: -1, later: true},
+		{name: "create", shortest: 3, min: 1, max: -1, run: (*session).create},
+		{name: "delete", shortest: 3, min: 1, max: -1, run: (*session).remove},
 		{name: "details", shortest: 3, local: true, run: func(s *session, _ context.Context, _ []string) { s.style.Details = true }},
+		{name: "errnumstr", shortest: 2, max: -1, local: true, run: (*session).errnumstr},
 		{name: "exit", shortest: 1, local: true, run: quit},
 		{name: "help", shortest: 2, local: true, run: func(s *session, _ context.Context, _ []string) { help(s.p) }},
 		{name: "hide", shortest: 2, local: true, run: func(s *session, _ context.Context, _ []string) { s.all = false }},
 		{name: "hold", shortest: 3, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_HOLD)},
 		{name: "holdu", shortest: 5, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_UHOLD)},
 		{name: "kill", shortest: 4, min: 2, max: 2, run: admin("kill", "slurm_kill error")},
+		{name: "notify", shortest: 1, min: 2, max: -1, run: (*session).notify},
 		{name: "oneliner", shortest: 1, local: true, run: func(s *session, _ context.Context, _ []string) { s.style.OneLine = true }},
 		{name: "ping", shortest: 3, run: (*session).ping},
 		{name: "quiet", shortest: 4, local: true, run: func(s *session, _ context.Context, _ []string) { s.p.Level = -1 }},
@@ -42,7 +45,8 @@ func keywords() []keyword {
 		{name: "requeue", shortest: 3, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_REQUEUE)},
 		{name: "requeuehold", shortest: 8, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_REQUEUE_HOLD)},
 		{name: "resume", shortest: 3, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_RESUME)},
-		{name: "setdebug", shortest: 3, min: 1, max: 1, run: admin("setdebug", "slurm_set_debug_level error")},
+		{name: "schedloglevel", shortest: 3, min: 1, max: 1, run: (*session).schedLogLevel},
+		{name: "setdebug", shortest: 3, min: 1, max: 1, run: (*session).setDebug},
 		{name: "show", shortest: 3, min: 1, max: 2, run: (*session).show},
 		{name: "shutdown", shortest: 8, max: 1, run: (*session).shutdown},
 		{name: "suspend", shortest: 2, min: 1, max: -1, run: jobAction(wire.JobVerb_VERB_SUSPEND)},
@@ -52,25 +56,21 @@ func keywords() []keyword {
 		{name: "update", shortest: 1, min: 1, max: -1, run: (*session).update},
 		{name: "verbose", shortest: 4, local: true, run: func(s *session, _ context.Context, _ []string) { s.p.Level = 1 }},
 		{name: "version", shortest: 4, local: true, run: func(s *session, _ context.Context, _ []string) { s.p.PrintVersion() }},
+		{name: "wait_job", shortest: 4, min: 1, max: 1, run: (*session).waitJob},
 		{name: "write", shortest: 5, min: 1, max: 3, run: (*session).write},
 
 		{name: "cancel_reboot", shortest: 4, max: -1, later: true},
-		{name: "cluster", shortest: 2, max: -1, later: true},
-		{name: "errnumstr", shortest: 2, max: -1, later: true},
 		{name: "fsdampeningfactor", shortest: 3, max: -1, later: true},
 		{name: "getaddrs", shortest: 4, max: -1, later: true},
 		{name: "getent", shortest: 4, max: -1, later: true},
 		{name: "listjobs", shortest: 5, max: -1, later: true},
 		{name: "listpids", shortest: 5, max: -1, later: true},
 		{name: "liststeps", shortest: 5, max: -1, later: true},
-		{name: "notify", shortest: 1, max: -1, later: true},
 		{name: "pidinfo", shortest: 3, max: -1, later: true},
 		{name: "power", shortest: 3, max: -1, later: true},
 		{name: "reboot", shortest: 3, max: -1, later: true},
-		{name: "schedloglevel", shortest: 3, max: -1, later: true},
 		{name: "setdebugflags", shortest: 9, max: -1, later: true},
 		{name: "token", shortest: 3, max: -1, later: true},
-		{name: "wait_job", shortest: 4, max: -1, later: true},
 	}
 }
 
@@ -101,11 +101,7 @@ func (s *session) local(words []string) bool {
 	case !s.countOK(k, words):
 		return true
 	case k.later:
-		what := k.name
-		if k.name == "create" || k.name == "delete" {
-			what += " " + entityOf(words[1])
-		}
-		s.p.Error("not supported yet: %s", what)
+		s.p.Error("not supported yet: %s", k.name)
 		s.code = command.ExitError
 		return true
 	case k.name == "show":
@@ -117,22 +113,10 @@ func (s *session) local(words []string) bool {
 	return false
 }
 
-func entityOf(word string) string {
-	word, _, _ = strings.Cut(word, "=")
-	word = strings.ToLower(word)
-	switch {
-	case strings.HasPrefix(word, "part"):
-		return "partition"
-	case strings.HasPrefix(word, "res"):
-		return "reservation"
-	}
-	return word
-}
-
 func (s *session) countOK(k *keyword, words []string) bool {
 	switch n := len(words) - 1; {
-	case n < k.min && k.name == "update":
-		s.fail("too few arguments for update keyword")
+	case n < k.min && (k.name == "update" || k.name == "create" || k.name == "delete"):
+		s.fail("too few arguments for %s keyword", k.name)
 	case n < k.min:
 		s.fail("too few arguments for keyword:%s", words[0])
 	case k.max >= 0 && n > k.max:

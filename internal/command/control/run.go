@@ -1,7 +1,6 @@
 package control
 
 import (
-	"bufio"
 	"context"
 	"strings"
 
@@ -116,28 +115,6 @@ func Run(ctx context.Context, p *command.Program) int {
 	}
 	s.command(ctx, words)
 	return s.code
-}
-
-// interactive reads commands from standard input until it ends or one says so.
-func (s *session) interactive(ctx context.Context) {
-	in := bufio.NewScanner(s.p.Stdin)
-	in.Buffer(nil, 1<<20)
-	for !s.done {
-		s.p.Print("scontrol: ")
-		if s.p.Stdout.Flush() != nil {
-			s.code = command.ExitError
-			return
-		}
-		if !in.Scan() {
-			s.p.Print("\n")
-			return
-		}
-		words := splitLine(in.Text())
-		if len(words) == 0 || s.local(words) {
-			continue
-		}
-		s.command(ctx, words)
-	}
 }
 
 // splitLine cuts a line at blanks; quotes keep blanks together.

@@ -132,8 +132,12 @@ func TestCommands(t *testing.T) {
 		{[]string{"reconfigure"}, "", "slurm_reconfigure error: Invalid user id\n", 1},
 		{[]string{"shutdown", "nosuch"}, "", "invalid shutdown argument:nosuch\n", 1},
 		{[]string{"shutdown"}, "", "slurm_shutdown error: Invalid user id\n", 1},
-		{[]string{"create", "partitionname=x"}, "", "scontrol: error: not supported yet: create partition\n", 1},
-		{[]string{"show", "licenses"}, "", "scontrol: error: not supported yet: show licenses\n", 1},
+		{[]string{"create", "reservation=x"}, "", "scontrol: error: not supported yet: create reservation\n", 1},
+		{[]string{"delete", "node=x"}, "", "scontrol: error: not supported yet: delete node\n", 1},
+		{[]string{"show", "licenses"}, "No licenses configured in Slurm.\n", "", 0},
+		{[]string{"show", "assoc_mgr"}, "", "scontrol: error: not supported yet: show assoc_mgr\n", 1},
+		{[]string{"errnumstr", "2001"}, "No partition specified or system default partition\n", "", 0},
+		{[]string{"errnumstr", "13"}, "Permission denied\n", "", 0},
 		{[]string{"write", "batch_script", "99"}, "", "job script retrieval failed: Invalid job id specified\n", 0},
 		{[]string{"write", "batch_script", "5", "-"}, "#!/bin/sh\n\xff\n", "", 0},
 		{[]string{"write", "foo"}, "", "invalid write argument:foo\n", 1},
@@ -189,8 +193,9 @@ func TestFiles(t *testing.T) {
 
 func TestInteractive(t *testing.T) {
 	commandtest.Controller(t, "", &ctld{})
-	out, errs, code := commandtest.Run(t, scontrol, "scontrol", "oneliner\nshow job 5\nnosuch\nquit\nshow jobs\n")
-	assert.Contains(t, out, "scontrol: scontrol: JobId=5 JobName=five UserId=alice(1001)")
+	out, errs, code := commandtest.Run(t, scontrol, "scontrol", "oneliner\nshow job 5\n!!\nnosuch\nquit\nshow jobs\n")
+	assert.Contains(t, out, "scontrol: oneliner\nscontrol: show job 5\nJobId=5 JobName=five UserId=alice(1001)")
+	assert.Contains(t, out, "scontrol: !!\nJobId=5 JobName=five UserId=alice(1001)")
 	assert.Equal(t, "invalid keyword: nosuch\n", errs)
 	assert.NotContains(t, out, "No jobs")
 	assert.Equal(t, 1, code)

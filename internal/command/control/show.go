@@ -34,13 +34,19 @@ func entities() []entity {
 		{name: "nodes", shortest: 1, run: (*session).showNode, dump: (*session).dumpNodes},
 		{name: "partitions", shortest: 2, run: (*session).showPartition, dump: (*session).dumpPartitions},
 		{name: "partitionname", shortest: 13, run: (*session).showPartition, dump: (*session).dumpPartitions},
+		{name: "bbstat", shortest: 2, local: showNothing("", false)},
+		{name: "burstbuffer", shortest: 2, local: showNothing("", false)},
+		{name: "dwstat", shortest: 2, local: showNothing("", false)},
+		{name: "federation", shortest: 1, local: showNothing("", false)},
+		{name: "licenses", shortest: 2, local: showNothing("No licenses configured in Slurm.", false)},
+		{name: "reservations", shortest: 1, local: (*session).showReservation},
+		{name: "topology", shortest: 1, local: (*session).showTopology},
 		{name: "steps", shortest: 1, run: (*session).showStep},
 	}
 }
 
 // laterEntities exist in Slurm; they are refused by name.
-var laterEntities = []string{"aliases", "assoc_mgr", "bbstat", "burstbuffer", "dwstat", "federation", "frontend", "licenses",
-	"reservations", "slurmd", "topology", "topoconf"}
+var laterEntities = []string{"aliases", "assoc_mgr", "slurmd", "topoconf"}
 
 func findEntity(word string) (entity, bool) {
 	for _, e := range entities() {

@@ -21,7 +21,7 @@ type change struct {
 var (
 	jobKeys = []string{"Account", "AdminComment", "ArrayTaskThrottle", "BurstBuffer", "ClusterFeatures", "Clusters", "Comment",
 		"Contiguous", "CoreSpec", "CPUsPerTask", "Deadline", "DelayBoot", "Dependency", "EligibleTime", "EndTime", "ExcNodeList",
-		"Extra", "Features", "Gres", "JobName", "Licenses", "MailType", "MailUser", "MCSLabel", "MinCPUsNode", "MinMemoryCPU",
+		"Extra", "Features", "Gres", "JobName", "Licenses", "MailType", "MailUser", "MinCPUsNode", "MinMemoryCPU",
 		"MinMemoryNode", "MinTmpDiskNode", "Name", "Nice", "NodeList", "NumCPUs", "NumNodes", "NumTasks", "OverSubscribe",
 		"Partition", "Prefer", "Priority", "QOS", "Reboot", "ReqCores", "ReqNodeList", "ReqNodes", "ReqProcs", "ReqSockets",
 		"ReqThreads", "Requeue", "ReservationName", "ResetAccrueTime", "Shared", "SiteFactor", "StartTime", "StdErr", "StdIn",
@@ -53,24 +53,23 @@ var targets = [...]struct {
 // parseChange reads the words after update. A refusal is the lines to print.
 func parseChange(words []string) (*change, []string) {
 	pairs := pair(words)
-	c := &change{}
-	var known []string
 	for i, f := range pairs {
 		for _, t := range targets {
-			if c.entity == "" && f.Op == "=" && matches(f.Key, t.key, t.shortest) {
-				c.entity, c.target, known = t.entity, f.Value, *t.fields
-				pairs = append(pairs[:i:i], pairs[i+1:]...)
-				break
+			if f.Op == "=" && matches(f.Key, t.key, t.shortest) {
+				c := &change{entity: t.entity, target: f.Value}
+				return c.take(append(pairs[:i:i], pairs[i+1:]...), *t.fields)
 			}
 		}
-		if c.entity != "" {
-			break
-		}
 	}
-	if c.entity == "" {
-		return retarget(pairs)
+	// Where a job is named, by its name too, a partition is a field of it.
+	if c, refused := retarget(pairs); c != nil {
+		return c, refused
 	}
-	return c.take(pairs, known)
+	if f := pairs[0]; f.Op == "=" && matches(f.Key, "PartitionName", 4) {
+		c := &change{entity: "partition", target: f.Value}
+		return c.take(pairs[1:], partitionKeys)
+	}
+	return retarget(pairs)
 }
 
 // retarget understands `update JobName=x …`, which names jobs by their name.

@@ -91,9 +91,12 @@ func (c *conn) handle(kind steplink.Kind, body []byte) bool {
 			return false
 		}
 		s.mu.Lock()
-		if sig.All {
+		switch {
+		case sig.Message != "":
+			s.messageLocked(sig.Message)
+		case sig.All:
 			s.signalAll(syscall.Signal(sig.Signal))
-		} else {
+		default:
 			s.signalTasks(syscall.Signal(sig.Signal))
 		}
 		s.mu.Unlock()

@@ -51,8 +51,9 @@ type Offset struct {
 
 // Signal goes to the tasks: to the first processes only, or to all.
 type Signal struct {
-	Signal uint32
-	All    bool
+	Signal  uint32
+	All     bool
+	Message string // in place of a signal: a line for the step's standard error
 }
 
 // Terminate ends the step.
