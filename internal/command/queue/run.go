@@ -108,6 +108,7 @@ func (q *Query) once(ctx context.Context, p *command.Program, c *client.Client) 
 		p.Raw("slurm_load_jobs error: %s", refusal.Message)
 		return command.ExitError
 	}
+	p.Verbose(1, "the controller's answer of %s has %d lines", view.Now.Format(timeLayout), len(list.lines))
 	if q.Order.Complaint != "" {
 		p.Say("%s", q.Order.Complaint)
 	}
