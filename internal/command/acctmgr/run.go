@@ -10,6 +10,7 @@ import (
 
 	"muster/internal/command"
 	"muster/internal/command/client"
+	"muster/internal/command/dataparser"
 	"muster/internal/command/flags"
 	"muster/internal/command/format"
 	"muster/internal/command/getopt"
@@ -27,6 +28,8 @@ const (
 	keyOneLine
 	keyQuiet
 	keyReadOnly
+	keyJSON
+	keyYAML
 	keyLater
 )
 
@@ -40,8 +43,8 @@ var options = append([]flags.Flag{
 	{Long: "parsable2", Short: 'P', Key: keyParsable2, Help: "values with a bar between them"},
 	{Long: "quiet", Short: 'Q', Key: keyQuiet, Help: "say nothing but errors"},
 	{Long: "readonly", Short: 'r', Key: keyReadOnly, Help: "change nothing"},
-	{Long: "json", Arg: getopt.Optional, Key: keyLater, Later: true},
-	{Long: "yaml", Arg: getopt.Optional, Key: keyLater + 1, Later: true},
+	{Long: "json", Arg: getopt.Optional, Key: keyJSON, Meta: "data_parser", Help: "records as JSON"},
+	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "records as YAML"},
 	{Long: "autocomplete", Arg: getopt.Required, Key: keyLater + 2, Later: true},
 }, flags.Common...)
 
@@ -57,6 +60,7 @@ type session struct {
 	p            *command.Program
 	style        format.Style
 	associations bool
+	data         dataparser.Choice // --json, --yaml
 }
 
 // Run is the whole of sacctmgr.
@@ -78,6 +82,10 @@ func Run(ctx context.Context, p *command.Program) int {
 			s.style.Delimiter, s.style.Trailing = "|", false
 		case keyQuiet:
 			p.Level = -1
+		case keyJSON, keyYAML:
+			if code, stop := s.data.Take(p, v.Key == keyYAML, v.Text); stop {
+				return code
+			}
 		case keyHelp:
 			help(p)
 			return 0
@@ -96,7 +104,7 @@ func (s *session) command(ctx context.Context, words []string) int {
 	word := words[0]
 	switch {
 	case matches(word, "show", 3), matches(word, "list", 1):
-		return s.show(ctx, words[1:])
+		return s.show(ctx, words)
 	case matches(word, "version", 4):
 		return s.p.PrintVersion()
 	case matches(word, "help", 2):
@@ -125,7 +133,8 @@ func help(p *command.Program) {
 	p.Print("  ENTITY: %s\n", strings.Join(names, ", "))
 }
 
-func (s *session) show(ctx context.Context, words []string) int {
+func (s *session) show(ctx context.Context, all []string) int {
+	words := all[1:]
 	var e *entity
 	if len(words) > 0 {
 		e = findEntity(words[0])
@@ -147,10 +156,18 @@ func (s *session) show(ctx context.Context, words []string) int {
 	if !ok {
 		return command.ExitError
 	}
-	c, err := load(ctx, s.p)
+	conf, err := client.New(s.p.Getenv)
+	if err != nil {
+		return s.p.Fatal("%v", err)
+	}
+	defer conf.Close()
+	c, err := load(ctx, conf)
 	if err != nil {
 		s.p.Error("Problem talking to the database: %v", err)
 		return command.ExitError
+	}
+	if s.data.Wanted {
+		return s.dump(ctx, all, c, q, conf)
 	}
 	var b []byte
 	if s.style.Header {
@@ -168,12 +185,7 @@ func (s *session) show(ctx context.Context, words []string) int {
 }
 
 // load asks the controller what the cluster consists of.
-func load(ctx context.Context, p *command.Program) (*cluster, error) {
-	c, err := client.New(p.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
+func load(ctx context.Context, c *client.Client) (*cluster, error) {
 	nodes, err := c.LoadNodes(ctx, &wire.NodesRequest{All: true})
 	if err != nil {
 		return nil, err
