@@ -115,7 +115,7 @@ func jobKey(c byte) *sortKey {
 	case 'S':
 		return &sortKey{value: func(r *Row) key { return key{num: r.start()} }, missing: missingLast}
 	case 'N':
-		return &sortKey{value: textOf(cellNodeList), missing: missingAfter}
+		return &sortKey{value: textOf(firstNode), missing: missingAfter}
 	case 'z':
 		return &sortKey{value: func(r *Row) key {
 			s := r.Spec
@@ -192,7 +192,7 @@ func stepKey(c byte) *sortKey {
 	case 'u':
 		return &sortKey{value: textOf(cellUser)}
 	case 'N':
-		return &sortKey{value: textOf(cellStepNodes)}
+		return &sortKey{value: textOf(firstStepNode)}
 	}
 	return nil
 }
@@ -203,6 +203,31 @@ func textOf(cell func([]byte, *Row) []byte) func(*Row) key {
 		b = cell(b[:0], r)
 		return key{text: r.words.keep(b)}
 	}
+}
+
+// firstNode is what lists of nodes are ordered by.
+func firstNode(b []byte, r *Row) []byte {
+	if names := NodeNames(r.State); len(names) > 0 {
+		return counted(b, names[0])
+	}
+	return b
+}
+
+func firstStepNode(b []byte, r *Row) []byte {
+	if len(r.Step.Alloc) > 0 {
+		return counted(b, r.Step.Alloc[0].Node)
+	}
+	return b
+}
+
+// counted writes a node's name so that node2 stands before node10.
+func counted(b []byte, name string) []byte {
+	const digits = "0000000000"
+	prefix := strings.TrimRight(name, "0123456789")
+	number := name[len(prefix):]
+	b = append(b, prefix...)
+	b = append(b, digits[:max(len(digits)-len(number), 0)]...)
+	return append(b, number...)
 }
 
 // orMost counts "not given" as more than any number.

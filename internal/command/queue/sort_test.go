@@ -41,6 +41,12 @@ func TestOrders(t *testing.T) {
 	assert.Equal(t, "Invalid sort specification: b", order.Complaint)
 }
 
+func TestNodesAreCounted(t *testing.T) {
+	assert.Less(t, string(counted(nil, "node2")), string(counted(nil, "node10")))
+	assert.Less(t, string(counted(nil, "a10")), string(counted(nil, "b2")))
+	assert.Equal(t, "login", string(counted(nil, "login"))[:5])
+}
+
 func TestStepOrders(t *testing.T) {
 	step := func(id uint32, user string, n int32, start int64) *Row {
 		r := NewRow(view(), &wire.JobInfo{Spec: &wire.JobSpec{UserName: user}, State: &wire.JobState{JobId: id, Partition: "debug"}})
