@@ -17,14 +17,15 @@ type load struct {
 	jobs        int           // of /bin/true
 	narrow      int           // of them where only a few run at once
 	pending     int           // in the queue that squeue prints
+	ended       int           // in the list that sacct prints
 	huge        int           // in the queue of the figures that take long
 	listings    int           // of that queue
 	burst       time.Duration // of submissions before the controller is killed
 }
 
 var (
-	fullLoad  = load{starts: 100, submissions: 400, jobs: 1000, narrow: 200, pending: 10_000, huge: 100_000, listings: 10, burst: 3 * time.Second}
-	quickLoad = load{starts: 20, submissions: 50, jobs: 100, narrow: 30, pending: 500, huge: 1000, listings: 3, burst: time.Second}
+	fullLoad  = load{starts: 100, submissions: 400, jobs: 1000, narrow: 200, pending: 10_000, ended: 10_000, huge: 100_000, listings: 10, burst: 3 * time.Second}
+	quickLoad = load{starts: 20, submissions: 50, jobs: 100, narrow: 30, pending: 500, ended: 300, huge: 1000, listings: 3, burst: time.Second}
 )
 
 // script is what every job is: it does nothing, so that all else is measured.

@@ -93,21 +93,20 @@ func (p *place) fill(ctx context.Context, count int) (err error) {
 	return err
 }
 
-// endQueue cancels the long queue: jobs that have ended, in little time.
-func endQueue(ctx context.Context, p *place) error {
-	if err := p.cancelAll(ctx); err != nil {
-		return err
-	}
-	// Slurm's accounting follows behind its controller.
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
-		out, err := call(ctx, p.system, "sacct", "-n", "-X", "-P", "-o", "JobID", "-s", "CANCELLED", "-S", "now-2hours")
+// history has so many jobs run that a long list of ended ones is there; jobs that
+// are cancelled before they start are none that sacct lists.
+func history(ctx context.Context, p *place) error {
+	for {
+		out, err := call(ctx, p.system, "sacct", "-n", "-X", "-P", "-o", "JobIDRaw", "-S", "now-2hours")
 		if err != nil {
 			return err
 		}
-		if n := strings.Count(out, "\n"); n >= len(p.ids) {
+		p.ids = strings.Fields(out)
+		if len(p.ids) >= p.load.ended {
 			return nil
-		} else if time.Since(begin) > 2*time.Minute {
-			return fmt.Errorf("%s: sacct knows %d of %d ended jobs", p.name(), n, len(p.ids))
+		}
+		if _, err := array(ctx, p); err != nil {
+			return err
 		}
 	}
 }
