@@ -206,4 +206,3 @@ func writeLimits(w *dataparser.Writer, key string, paths ...string) {
 	}
 	w.End()
 }
-

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 
 	"muster/internal/command"
 	"muster/internal/command/client"
@@ -32,6 +33,7 @@ func DumpJobs(ctx context.Context, p *command.Program, c *client.Client, choice 
 		p.Raw("slurm_load_node error: %v", err)
 		return command.ExitError
 	}
+	req.Masked, req.SpecFields, req.StateFields = true, dumpSpec(), dumpState()
 	w := choice.Begin(p)
 	d := &Dump{Context: view, Writer: w, Nodes: nodes, Select: c.Conf.Get("SelectTypeParameters"), Keep: keep}
 	refusal, err := d.Jobs(ctx, c, req)
@@ -44,4 +46,25 @@ func DumpJobs(ctx context.Context, p *command.Program, c *client.Client, choice 
 		return dataparser.Finish(ctx, p, w, meta, dataparser.Failure{Code: refusal.Code, Text: refusal.Message, Source: "slurm_load_jobs"})
 	}
 	return dataparser.Finish(ctx, p, w, meta)
+}
+
+// lastField is beyond the numbers of all fields; the controller passes over those
+// that it does not know.
+const lastField = 200
+
+// bulky are the fields of a request that no record shows and that would be most
+// of what travels: gids, resources by their parts, contents, limits of processes.
+var bulky = [...]uint32{6, 35, 36, 37, 38, 76, 77, 78, 80}
+
+// dumpSpec and dumpState are the fields that a record is made of.
+func dumpSpec() []uint32 {
+	return slices.DeleteFunc(dumpState(), func(n uint32) bool { return slices.Contains(bulky[:], n) })
+}
+
+func dumpState() []uint32 {
+	fields := make([]uint32, lastField)
+	for i := range fields {
+		fields[i] = uint32(i + 1)
+	}
+	return fields
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"muster/internal/command/commandtest"
 	"muster/internal/command/dataparser"
@@ -179,7 +180,14 @@ func TestQueueAsData(t *testing.T) {
 	require.Len(t, answer["jobs"], 9)
 	require.True(t, fake.asked.Select.AllStates, "ended jobs too")
 	require.True(t, fake.asked.Select.AllPartitions)
-	require.False(t, fake.asked.Masked)
+	var bulk []string
+	for _, n := range bulky {
+		require.NotContains(t, fake.asked.SpecFields, n)
+		field := (&wire.JobSpec{}).ProtoReflect().Descriptor().Fields().ByNumber(protoreflect.FieldNumber(n))
+		bulk = append(bulk, string(field.Name()))
+	}
+	require.Equal(t, []string{"gids", "gres_per_node", "gres_per_job", "gres_per_task", "gres_per_socket", "script", "environment",
+		"export_env", "rlimits"}, bulk)
 	require.Equal(t, []any{"squeue", "--json", "-h", "-S", "j", "-o", "%i"}, get(answer, "meta", "command"))
 
 	_, _, code = commandtest.Run(t, squeue, "squeue", "", "--json", "-t", "R", "-u", "0")
