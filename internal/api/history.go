@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -19,6 +20,9 @@ func (s *Server) History(r *wire.HistoryRequest, stream wire.DRPCCtld_HistoryStr
 	p := &historyPages{stream: stream, cluster: s.ClusterName}
 	live := s.liveRuns(v, r)
 	out := func(run *wire.RunRecord) error {
+		if !inStates(r, run.Spec, run.State) {
+			return nil
+		}
 		if !s.rules().Policy.MaySeeJob(c, run.Spec.Uid, run.Spec.Account) {
 			return nil
 		}
@@ -61,7 +65,11 @@ func (s *Server) liveRuns(v *controller.View, r *wire.HistoryRequest) []*wire.Ru
 		if recorded(j.State) || !wanted(r, j.Spec, j.State) {
 			return
 		}
-		run := &wire.RunRecord{Spec: j.Spec, State: j.State, Steps: v.Steps(j.State.Key)}
+		state := reasoned(j.State, v.Derived(j))
+		if len(r.Reasons) > 0 && !slices.Contains(r.Reasons, state.Reason) {
+			return
+		}
+		run := &wire.RunRecord{Spec: j.Spec, State: state, Steps: v.Steps(j.State.Key)}
 		out = append(out, run)
 	}
 	if len(r.Jobs) == 0 {
@@ -83,6 +91,16 @@ func (s *Server) liveRuns(v *controller.View, r *wire.HistoryRequest) []*wire.Ru
 	return out
 }
 
+// reasoned is a state with the reason that the last pass found for it.
+func reasoned(st *wire.JobState, d *wire.Derived) *wire.JobState {
+	if st.State != wire.BaseState_PENDING || d.GetReason() == "" || st.Reason != "" && st.Reason != model.ReasonNone {
+		return st
+	}
+	st = proto.CloneOf(st)
+	st.Reason = d.Reason
+	return st
+}
+
 // recorded tells whether accounting has the job's present attempt already.
 func recorded(st *wire.JobState) bool { return finished(st) }
 
@@ -97,17 +115,49 @@ func wanted(r *wire.HistoryRequest, spec *wire.JobSpec, st *wire.JobState) bool 
 		!anyOf(r.Names, spec.Name), !anyOf(r.Qos, qosOf(spec)), !anyOf(r.Wckeys, spec.Wckey),
 		r.MinCpus > 0 && st.NumCpus < r.MinCpus, r.MaxCpus > 0 && st.NumCpus > r.MaxCpus,
 		r.MinNodes > 0 && st.NumNodes < r.MinNodes, r.MaxNodes > 0 && st.NumNodes > r.MaxNodes,
-		r.MinLimit > 0 && st.TimeLimit < r.MinLimit, r.MaxLimit > 0 && st.TimeLimit > r.MaxLimit:
+		r.MinLimit > 0 && limitOf(spec, st) < r.MinLimit, r.MaxLimit > 0 && limitOf(spec, st) > r.MaxLimit:
 		return false
 	}
 	if len(r.Nodes) > 0 && !slices.ContainsFunc(st.Alloc, func(a *wire.NodeAlloc) bool { return slices.Contains(r.Nodes, a.Node) }) {
 		return false
 	}
-	if len(r.States) > 0 && !slices.ContainsFunc(r.States, func(w string) bool { return model.HasState(st.State, st.Flags, w) }) {
-		return false
-	}
 	// A live job is eligible from some time on and has not ended.
 	return !r.EndSet || st.Submit <= r.End
+}
+
+// limitOf is a job's time limit; a job that waits and brought none has none yet.
+func limitOf(spec *wire.JobSpec, st *wire.JobState) uint32 {
+	if st.State == wire.BaseState_PENDING && spec.TimeLimit == 0 {
+		return 0
+	}
+	return st.TimeLimit
+}
+
+// inStates tells whether a run was in one of the wanted states at some time of
+// the window: it waited from when it was eligible until it started, it ran until
+// it ended, and took its last state at its end.
+func inStates(r *wire.HistoryRequest, spec *wire.JobSpec, st *wire.JobState) bool {
+	if len(r.States) == 0 {
+		return true
+	}
+	from, to := r.Start, r.End
+	if to == 0 {
+		to = math.MaxInt64
+	}
+	ended := model.Ended(st.State)
+	started := st.Attempt != 0 && st.State != wire.BaseState_PENDING
+	endedWithin := ended && st.End >= from && st.End <= to
+	return slices.ContainsFunc(r.States, func(word string) bool {
+		base, isBase := model.BaseStateOf(word)
+		switch {
+		case isBase && base == wire.BaseState_PENDING:
+			eligible := model.Eligible(spec, st, to)
+			return eligible != 0 && eligible <= to && (started && st.Start >= from || !started && (!ended || st.End >= from))
+		case isBase && base == wire.BaseState_RUNNING:
+			return started && st.Start <= to && (!ended || st.End >= from)
+		}
+		return model.HasState(st.State, st.Flags, word) && (!ended || endedWithin)
+	})
 }
 
 // historyPages cuts records into messages.

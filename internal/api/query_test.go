@@ -318,3 +318,22 @@ func TestSnapshotIsReadBack(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"partition": 2, "node": 2, "job": 4}, count)
 }
+
+func TestStatesOfAWindow(t *testing.T) {
+	ran := &wire.JobState{State: wire.BaseState_FAILED, Attempt: 1, Eligible: 100, Start: 200, End: 300}
+	never := &wire.JobState{State: wire.BaseState_CANCELLED, Eligible: 100, End: 300}
+	for _, c := range []struct {
+		st       *wire.JobState
+		state    string
+		from, to int64
+		want     bool
+	}{
+		{ran, "PENDING", 50, 99, false}, {ran, "PENDING", 50, 150, true}, {ran, "PENDING", 200, 250, true}, {ran, "PENDING", 201, 250, false},
+		{ran, "RUNNING", 50, 199, false}, {ran, "RUNNING", 50, 200, true}, {ran, "RUNNING", 300, 400, true}, {ran, "RUNNING", 301, 400, false},
+		{ran, "FAILED", 50, 299, false}, {ran, "FAILED", 300, 300, true}, {ran, "FAILED", 301, 400, false}, {ran, "COMPLETED", 0, 400, false},
+		{never, "PENDING", 250, 260, true}, {never, "RUNNING", 0, 400, false}, {never, "CANCELLED", 0, 400, true},
+	} {
+		r := &wire.HistoryRequest{States: []string{c.state}, Start: c.from, End: c.to}
+		assert.Equal(t, c.want, inStates(r, &wire.JobSpec{}, c.st), "%v %s from %d to %d", c.st.State, c.state, c.from, c.to)
+	}
+}

@@ -56,6 +56,11 @@ func queryJobs(q *store.HistoryQuery, refs []*wire.JobRef) {
 func queryStates(q *store.HistoryQuery, words []string) {
 	ended := len(words) > 0
 	for _, w := range words {
+		if s, ok := model.BaseStateOf(w); ok && !model.Ended(s) {
+			return // of how a run ended nothing follows; the API looks at its times
+		}
+	}
+	for _, w := range words {
 		if s, ok := model.BaseStateOf(w); ok {
 			q.States = append(q.States, s)
 			ended = ended && model.Ended(s)

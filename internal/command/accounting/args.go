@@ -37,7 +37,16 @@ type Query struct {
 	Env      bool
 	Dump     dataparser.Choice // --json, --yaml
 
+	Truncate    bool
+	Array       bool     // a line for each task that waits
+	Expand      bool     // patterns of the files' names
+	Constraints []string // all of which a job must have asked for
+	Flags       []string // of which it must have one
+	Assocs      []string // numbers of associations
+
 	lists                []string
+	brief                []string // lists that options stand for; they come last
+	completion           bool
 	delimiter            string
 	parsable             int
 	startText, endText   string
@@ -84,13 +93,31 @@ func (q *Query) set(ctx context.Context, p *command.Program, names Names, v flag
 	case keyAccounts:
 		r.Accounts = append(r.Accounts, flags.Words(v.Text)...)
 	case keyAllUsers:
-		q.allUsers = true
+		q.allUsers, q.usersGiven, r.Uids = true, false, nil
+	case keyAllClusters:
+		q.Clusters = allClusters
+	case keyArray:
+		q.Array = true
+	case keyAssociations:
+		q.Assocs = append(q.Assocs, flags.Words(v.Text)...)
+	case keyCompletion:
+		q.completion = true
+	case keyConstraints:
+		q.Constraints = append(q.Constraints, flags.Words(v.Text)...)
+	case keyExpand:
+		q.Expand = true
+	case keyFile:
+		return q.setFile(p, v.Text)
+	case keyFlags:
+		return q.setFlags(p, v.Text)
+	case keyTruncate:
+		q.Truncate = true
 	case keyAllocations:
 		r.AllocationsOnly = true
 	case keyBatchScript:
 		q.Script, r.WithScript = true, true
 	case keyBrief:
-		q.lists = append(q.lists, briefList)
+		q.brief = append(q.brief, briefList)
 	case keyClusters:
 		q.Clusters = v.Text
 	case keyDelimiter:
@@ -108,7 +135,7 @@ func (q *Query) set(ctx context.Context, p *command.Program, names Names, v flag
 	case keyJobs:
 		return q.setJobs(p, v.Text)
 	case keyLong:
-		q.lists = append(q.lists, longList)
+		q.brief = append(q.brief, longList)
 	case keyName:
 		r.Names = append(r.Names, slices.DeleteFunc(strings.Split(v.Text, ","), func(s string) bool { return s == "" })...)
 	case keyNCPUs:
@@ -131,7 +158,7 @@ func (q *Query) set(ctx context.Context, p *command.Program, names Names, v flag
 	case keyPartitions:
 		r.Partitions = append(r.Partitions, flags.Words(v.Text)...)
 	case keyQOS:
-		r.Qos = append(r.Qos, flags.Words(v.Text)...)
+		return q.setQOS(p, v.Text)
 	case keyReasons:
 		r.Reasons = append(r.Reasons, flags.Words(v.Text)...)
 	case keyStart:
@@ -153,23 +180,13 @@ func (q *Query) set(ctx context.Context, p *command.Program, names Names, v flag
 }
 
 func (q *Query) setJobs(p *command.Program, text string) (int, bool) {
-	for _, word := range model.SplitRefs(text) {
+	for _, word := range strings.Split(text, ",") {
 		if word = strings.TrimSpace(word); word == "" {
 			continue
 		}
-		word, _, _ = strings.Cut(word, "+")
-		ref, err := model.ParseJobRef(word)
-		if err != nil {
-			id, _, _ := strings.Cut(word, ".")
-			num, _, array := strings.Cut(id, "_")
-			_, bad := strconv.ParseUint(num, 10, 32)
-			switch {
-			case bad == nil && array:
-				return p.Fatal("Bad job array element specified: %s", num), false
-			case bad == nil && strings.Contains(word, "."):
-				return p.Fatal("Bad step specified: %s", num), false
-			}
-			return p.Fatal("Bad job/step specified: %s", word), false
+		ref, complaint := parseRef(word)
+		if complaint != "" {
+			return p.Fatal("%s", complaint), false
 		}
 		q.Refs = append(q.Refs, ref)
 		q.Request.Jobs = append(q.Request.Jobs, &wire.JobRef{JobId: ref.JobId, Tasks: ref.Tasks})
@@ -189,8 +206,12 @@ func (q *Query) setStates(p *command.Program, text string) (int, bool) {
 }
 
 func (q *Query) setUsers(ctx context.Context, p *command.Program, names Names, text string) (int, bool) {
-	q.usersGiven = true
-	for _, word := range flags.Words(text) {
+	words := flags.Words(text)
+	if len(words) == 0 {
+		return command.ExitError, false // as silent as Slurm
+	}
+	q.usersGiven, q.allUsers = true, false
+	for _, word := range words {
 		uid, err := names.ParseUser(ctx, word)
 		if err != nil {
 			p.Error("Invalid user id: %s", word)
@@ -225,7 +246,7 @@ func (q *Query) setNodes(p *command.Program, text string) (int, bool) {
 func (q *Query) setUnit(p *command.Program, text string) (int, bool) {
 	const units = "KMGTP"
 	unit := strings.ToUpper(text)
-	if len(unit) != 1 || !strings.Contains(units, unit) {
+	if unit == "" || !strings.Contains(units, unit[:1]) { // what follows the letter is not looked at
 		p.Error("Invalid unit type '%s'. Possible options are '%s'", text, units)
 		return p.Fatal("Invalid unit type"), false
 	}
@@ -261,21 +282,31 @@ func setLimit(p *command.Program, text string, limit *uint32) (int, bool) {
 // finish settles what depends on several options.
 func (q *Query) finish(p *command.Program, now time.Time) (int, bool) {
 	r := q.Request
-	if (q.Script || q.Env) && len(r.Jobs) == 0 {
+	switch named := len(r.Jobs) > 0; {
+	case q.completion:
+		p.Raw("Slurm job completion is disabled")
+		return command.ExitError, false
+	case q.Script && q.Env:
+		return p.Fatal("Options --batch-script and --env-vars are mutually exclusive"), false
+	case q.Script && !named:
 		return p.Fatal("When requesting job scripts you must also request specific jobs with the '-j' option."), false
+	case q.Env && !named:
+		return p.Fatal("When requesting job environment you must also request specific jobs with the '-j' option."), false
+	}
+	if r.MinLimit == 0 {
+		r.MaxLimit = 0 // means something with a lower bound only
+	} else if r.MaxLimit == 0 {
+		r.MaxLimit = r.MinLimit
 	}
 	if code, ok := q.window(p, now); !ok {
 		return code, false
 	}
 	uid := os.Getuid()
 	r.AllUsers = q.allUsers || uid == 0 && !q.usersGiven
-	if q.allUsers {
-		r.Uids = nil
-	}
 	if !r.AllUsers && !q.usersGiven && len(r.Jobs) == 0 {
 		r.Uids = []uint32{uint32(uid)}
 	}
-	if len(q.lists) == 0 {
+	if q.lists = append(q.lists, q.brief...); len(q.lists) == 0 {
 		q.lists = []string{defaultList}
 		if list := p.Getenv("SACCT_FORMAT"); list != "" {
 			q.lists = []string{list}
@@ -288,7 +319,7 @@ func (q *Query) finish(p *command.Program, now time.Time) (int, bool) {
 	}
 	q.Table = table
 	if q.parsable != 0 {
-		q.Style.Delimiter, q.Style.Trailing = q.delimiter, q.parsable == 1
+		q.Style.Parsable, q.Style.Delimiter, q.Style.Trailing = true, q.delimiter, q.parsable == 1
 	}
 	return 0, true
 }
@@ -325,7 +356,9 @@ func (q *Query) window(p *command.Program, now time.Time) (int, bool) {
 		}
 		r.End, r.EndSet = t.Unix(), true
 	case states && q.startText != "":
-		r.End = r.Start
+		r.End, r.EndSet = r.Start, true
+	case states:
+		r.EndSet = true
 	}
 	if r.End < r.Start {
 		format := p.Getenv("SLURM_TIME_FORMAT")

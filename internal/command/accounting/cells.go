@@ -100,8 +100,6 @@ func heldTRES(alloc []*wire.NodeAlloc) string {
 	return t.String()
 }
 
-func (r *Row) tres(text string) string { return model.SortedTRES(text) }
-
 func cellReqTRES(b []byte, r *Row) []byte { return append(b, r.tres(r.State.TresReq)...) }
 
 // reqTRES is one part of what was asked for.
@@ -156,6 +154,9 @@ func cellExitCode(b []byte, r *Row) []byte {
 }
 
 func cellDerivedExit(b []byte, r *Row) []byte {
+	if r.State.State == wire.BaseState_CANCELLED { // what that did to its steps is no result of theirs
+		return append(b, "0:0"...)
+	}
 	return append(b, model.ExitTextAccounting(r.State.DerivedExitStatus)...)
 }
 
@@ -189,9 +190,9 @@ func cellEligible(b []byte, r *Row) []byte {
 func cellStart(b []byte, r *Row) []byte {
 	switch {
 	case r.Step != nil:
-		return r.stamp(b, r.Step.Start, "Unknown")
+		return r.stamp(b, r.from(r.Step.Start), "Unknown")
 	case r.started():
-		return r.stamp(b, r.State.Start, "Unknown")
+		return r.stamp(b, r.from(r.State.Start), "Unknown")
 	case model.Ended(r.State.State):
 		return append(b, "None"...)
 	}
@@ -204,9 +205,9 @@ func cellEnd(b []byte, r *Row) []byte {
 		state, end = r.Step.State, r.Step.End
 	}
 	if !model.Ended(state) {
-		return append(b, "Unknown"...)
+		return r.stamp(b, r.Until, "Unknown") // which is 0 without -T
 	}
-	return r.stamp(b, end, "Unknown")
+	return r.stamp(b, r.to(end), "Unknown")
 }
 
 func cellSuspended(b []byte, r *Row) []byte {
@@ -319,13 +320,15 @@ func cellReason(b []byte, r *Row) []byte {
 	return append(b, queue.Reason(r.State, nil)...)
 }
 
-// cellFlags spells as Slurm does.
-func cellFlags(b []byte, r *Row) []byte {
+// handling names how a job was handled.
+func (r *Row) handling() []string {
 	if r.started() {
-		return append(b, "SchedMain,StartRecieved"...)
+		return []string{"SchedMain", "StartReceived"}
 	}
-	return append(b, "StartRecieved"...)
+	return []string{"StartReceived"}
 }
+
+func cellFlags(b []byte, r *Row) []byte { return append(b, strings.Join(r.handling(), ",")...) }
 
 func cellOverSubscribe(b []byte, r *Row) []byte { return append(b, queue.OverSubscribe(r.Spec)...) }
 
@@ -376,13 +379,17 @@ func cellSubmitLine(b []byte, r *Row) []byte {
 	return append(b, r.Spec.SubmitLine...)
 }
 
-func cellStdOut(b []byte, r *Row) []byte { return append(b, queue.StdOut(r.Spec, r.State)...) }
-func cellStdErr(b []byte, r *Row) []byte { return append(b, queue.StdErr(r.Spec, r.State)...) }
-func cellStdIn(b []byte, r *Row) []byte  { return append(b, queue.StdIn(r.Spec)...) }
+func cellStdOut(b []byte, r *Row) []byte { return append(b, r.file(queue.StdOut(r.Spec, r.State))...) }
+func cellStdErr(b []byte, r *Row) []byte { return append(b, r.file(queue.StdErr(r.Spec, r.State))...) }
+func cellStdIn(b []byte, r *Row) []byte  { return append(b, r.file(queue.StdIn(r.Spec))...) }
 
-func cellExclusive(b []byte, r *Row) []byte {
-	if r.Spec.Exclusive == wire.Exclusive_EXCL_NONE {
-		return b
-	}
-	return append(b, strings.ToLower(queue.OverSubscribe(r.Spec))...)
+// cellExclusive names what is not shared, and with whom.
+func cellExclusive(b []byte, r *Row) []byte { return append(b, exclusive[r.Spec.Exclusive]...) }
+
+var exclusive = map[wire.Exclusive]string{
+	wire.Exclusive_EXCL_NONE: "NO",
+	wire.Exclusive_EXCL_NODE: "NODE",
+	wire.Exclusive_EXCL_USER: "USER",
+	wire.Exclusive_EXCL_MCS:  "MCS",
+	wire.Exclusive_EXCL_TOPO: "TOPO",
 }

@@ -1,6 +1,10 @@
 package accounting
 
-import "strings"
+import (
+	"strings"
+
+	"muster/internal/model"
+)
 
 // field is a column of sacct.
 type field struct {
@@ -10,7 +14,15 @@ type field struct {
 	cell  func([]byte, *Row) []byte
 }
 
-func specComment(b []byte, r *Row) []byte { return append(b, r.Spec.Comment...) }
+// cellComment is kept when the job has ended.
+func cellComment(b []byte, r *Row) []byte {
+	if !model.Ended(r.State.State) {
+		return b
+	}
+	return append(b, r.Spec.Comment...)
+}
+
+func cellQOSRaw(b []byte, _ *Row) []byte { return append(b, '1') } // that of normal
 
 // fields lists all columns in the order of --helpformat.
 func fields() []field {
@@ -30,7 +42,7 @@ func fields() []field {
 		{"AveVMSize", 10, false, bytesOf(aveVM)},
 		{"BlockID", 16, false, cellEmpty},
 		{"Cluster", 10, false, cellCluster},
-		{"Comment", 14, false, ofJob(specComment)},
+		{"Comment", 14, false, ofJob(cellComment)},
 		{"Constraints", 19, false, ofJob(func(b []byte, r *Row) []byte { return append(b, r.Spec.Constraint...) })},
 		{"ConsumedEnergy", 14, false, cellEnergy},
 		{"ConsumedEnergyRaw", 17, false, cellEnergy},
@@ -86,7 +98,7 @@ func fields() []field {
 		{"PlannedCPURAW", 13, false, ofJob(cellPlannedCPURaw)},
 		{"Priority", 10, false, ofJob(cellPriority)},
 		{"QOS", 10, false, ofSpec(qos)},
-		{"QOSRAW", 6, false, cellEmpty},
+		{"QOSRAW", 6, false, ofJob(cellQOSRaw)},
 		{"QOSREQ", 10, false, ofSpec(qos)},
 		{"Reason", 22, false, ofJob(cellReason)},
 		{"ReqCPUFreq", 10, false, cellFreq},

@@ -43,7 +43,15 @@ const (
 	keyWCKeys
 	keyJSON
 	keyYAML
-	keyLater
+	keyAllClusters
+	keyArray
+	keyAssociations
+	keyCompletion
+	keyConstraints
+	keyExpand
+	keyFile
+	keyFlags
+	keyTruncate
 )
 
 var options = append([]flags.Flag{
@@ -89,15 +97,15 @@ var options = append([]flags.Flag{
 	{Long: "whole-hetjob", Arg: getopt.Optional, Key: keyPlain},
 	{Long: "wckeys", Short: 'W', Arg: getopt.Required, Key: keyWCKeys, Meta: "names", Help: "only jobs of these keys"},
 
-	{Long: "allclusters", Short: 'L', Key: keyLater, Later: true},
-	{Long: "array", Key: keyLater + 1, Later: true},
-	{Long: "associations", Short: 'x', Arg: getopt.Required, Key: keyLater + 2, Later: true},
-	{Long: "completion", Short: 'c', Key: keyLater + 3, Later: true},
-	{Long: "constraints", Short: 'C', Arg: getopt.Required, Key: keyLater + 4, Later: true},
-	{Long: "expand-patterns", Key: keyLater + 5, Later: true},
-	{Long: "file", Short: 'f', Arg: getopt.Required, Key: keyLater + 6, Later: true},
-	{Long: "flags", Short: 'F', Arg: getopt.Required, Key: keyLater + 7, Later: true},
-	{Long: "truncate", Short: 'T', Key: keyLater + 9, Later: true},
-	{Long: "use-local-uid", Key: keyLater + 10, Later: true},
+	{Long: "allclusters", Short: 'L', Key: keyAllClusters, Help: "ask all clusters"},
+	{Long: "array", Key: keyArray, Help: "a line for each task of an array that waits"},
+	{Long: "associations", Short: 'x', Arg: getopt.Required, Key: keyAssociations, Meta: "numbers", Help: "only jobs of these associations"},
+	{Long: "completion", Short: 'c', Key: keyCompletion, Help: "what the completion plugin has kept"},
+	{Long: "constraints", Short: 'C', Arg: getopt.Required, Key: keyConstraints, Meta: "features", Help: "only jobs that asked for all of these"},
+	{Long: "expand-patterns", Key: keyExpand, Help: "replace the symbols in the names of files"},
+	{Long: "file", Short: 'f', Arg: getopt.Required, Key: keyFile, Meta: "file", Help: "what a completion plugin has written there"},
+	{Long: "flags", Short: 'F', Arg: getopt.Required, Key: keyFlags, Meta: "flags", Help: "only jobs that were handled so"},
+	{Long: "truncate", Short: 'T', Key: keyTruncate, Help: "cut starts and ends to the time that is looked at"},
+	{Long: "use-local-uid", Key: keyPlain, Help: "numbers of users as this host has them"},
 	{Long: "yaml", Arg: getopt.Optional, Key: keyYAML, Meta: "data_parser", Help: "all that is known, as YAML"},
 }, flags.Common...)

@@ -19,6 +19,10 @@ type Context struct {
 	Unit       byte // of --units; 0 = the shortest that is exact
 	NoConvert  bool
 	TasksWidth int
+	Array      bool // a line for each task that waits
+	Expand     bool // patterns in the names of files
+	// With -T, what times are cut to; 0 = nothing is cut.
+	From, Until int64
 }
 
 // Row is one line: a run of a job, or a step of it.
@@ -36,7 +40,7 @@ var noSpec = &wire.JobSpec{}
 // steps below it.
 func Rows(c *Context, runs []*wire.RunRecord, steps bool, want func(*Row) bool) []*Row {
 	var rows []*Row
-	for _, run := range runs {
+	for _, run := range c.lines(runs) {
 		if run.State == nil {
 			continue
 		}
@@ -137,13 +141,23 @@ func (r *Row) started() bool {
 }
 
 // eligible is from when on the job could start, 0 while it cannot.
-func (r *Row) eligible() int64 {
-	now := r.Now.Unix()
-	t := queue.Eligible(r.Spec, r.State, now)
-	if t > now && r.State.State == wire.BaseState_PENDING {
-		return 0
+func (r *Row) eligible() int64 { return queue.Eligible(r.Spec, r.State, r.Now.Unix()) }
+
+// from and to cut a time to what is looked at, with -T.
+func (r *Row) from(t int64) int64 { return max(t, r.From) }
+func (r *Row) to(t int64) int64 {
+	if r.Until == 0 {
+		return t
 	}
-	return t
+	return min(t, r.Until)
+}
+
+// file is the name of a file, its symbols replaced where that was asked for.
+func (r *Row) file(name string) string {
+	if !r.Expand {
+		return name
+	}
+	return queue.ExpandFile(r.Spec, r.State, r.Step, name)
 }
 
 // elapsed is how long the run or the step took so far.
@@ -152,13 +166,20 @@ func (r *Row) elapsed() int64 {
 		if !r.started() {
 			return 0
 		}
+		if r.Until != 0 {
+			end := r.Until
+			if model.Ended(r.State.State) {
+				end = r.to(r.State.End)
+			}
+			return max(end-r.from(r.State.Start)-r.State.SuspendedSecs, 0)
+		}
 		return queue.Used(r.State, r.Now.Unix())
 	}
 	end := r.Step.End
 	if !model.Ended(r.Step.State) {
 		end = r.Now.Unix()
 	}
-	return max(end-r.Step.Start, 0)
+	return max(r.to(end)-r.from(r.Step.Start), 0)
 }
 
 func (r *Row) alloc() []*wire.NodeAlloc {
@@ -227,10 +248,10 @@ func (r *Row) stamp(b []byte, t int64, none string) []byte {
 // amount writes bytes.
 func (r *Row) amount(b []byte, n uint64) []byte {
 	switch {
-	case r.NoConvert:
-		return strconv.AppendUint(b, n, 10)
 	case r.Unit != 0 && n >= 1024:
 		return model.AppendAmountIn(b, (n+512)/1024, 'K', r.Unit)
+	case r.NoConvert:
+		return strconv.AppendUint(b, n, 10)
 	}
 	return model.AppendAmount(b, n, 0)
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"muster/internal/command"
 	"muster/internal/command/client"
+	"muster/internal/command/flags"
 	"muster/internal/command/queue"
 	"muster/internal/model"
 	"muster/internal/users"
@@ -20,10 +22,21 @@ type resolver struct{ *users.Resolver }
 func (r resolver) ParseGroup(ctx context.Context, word string) (uint32, error) {
 	var gid uint32
 	if _, err := fmt.Sscan(word, &gid); err == nil {
-		return gid, nil
+		g, err := r.LookupGID(ctx, gid)
+		return g.GID, err
 	}
 	g, err := r.LookupGroup(ctx, word)
 	return g.GID, err
+}
+
+// ParseUser refuses numbers that no user has, too.
+func (r resolver) ParseUser(ctx context.Context, word string) (uint32, error) {
+	uid, err := r.Resolver.ParseUser(ctx, word)
+	if err != nil {
+		return 0, err
+	}
+	_, err = r.LookupUID(ctx, uid)
+	return uid, err
 }
 
 // Run is the whole of sacct.
@@ -38,17 +51,19 @@ func Run(ctx context.Context, p *command.Program) int {
 		return p.Fatal("%v", err)
 	}
 	defer c.Close()
-	if q.Clusters != "" && q.Clusters != "all" && q.Clusters != c.Conf.Cluster {
-		p.Error("No cluster '%s' known by database.", q.Clusters)
-		return command.ExitError
-	}
 	out := &Context{Now: view.Now, TimeFormat: view.TimeFormat, TasksWidth: view.TasksWidth, Cluster: c.Conf.Cluster,
-		Unit: q.Unit, NoConvert: q.NoConv}
+		Unit: q.Unit, NoConvert: q.NoConv, Array: q.Array, Expand: q.Expand}
+	if q.Truncate {
+		out.From, out.Until = q.Request.Start, min(q.Request.End, view.Now.Unix())
+	}
 	if q.Dump.Wanted {
 		return q.dumpRuns(ctx, p, c, out)
 	}
 	if q.Style.Header && !q.Script && !q.Env {
 		p.Print("%s", q.Table.AppendHeader(nil, &q.Style))
+	}
+	if !q.asks(c.Conf.Cluster) || !q.kept(c.Conf.Get("AccountingStoreFlags")) {
+		return 0
 	}
 	show := func(runs []*wire.RunRecord) error {
 		if q.Script || q.Env {
@@ -82,16 +97,35 @@ func (q *Query) Write(w io.Writer, c *Context, runs []*wire.RunRecord) error {
 	return err
 }
 
+// asks tells whether this cluster is among those that are asked.
+func (q *Query) asks(cluster string) bool {
+	names := flags.Words(q.Clusters)
+	return len(names) == 0 || slices.Contains(names, allClusters) || slices.Contains(names, cluster)
+}
+
+// kept tells whether what is asked for is kept at all: scripts and environments
+// are with AccountingStoreFlags only.
+func (q *Query) kept(stored string) bool {
+	words := flags.Words(strings.ToLower(stored))
+	return (!q.Script || slices.Contains(words, "job_script")) && (!q.Env || slices.Contains(words, "job_env"))
+}
+
 // wants tells whether a line is shown.
 func (q *Query) wants(r *Row) bool {
+	if !q.has(r) {
+		return false
+	}
 	if len(q.Refs) == 0 {
-		return r.eligible() != 0 // what could not have started is shown by its id only
+		// What could not have started is shown by its id only, or by its end.
+		eligible := r.eligible()
+		end := q.Request.End // 0 = open
+		return len(q.Request.States) > 0 || eligible != 0 && (end == 0 || eligible <= end)
 	}
 	for _, ref := range q.Refs {
 		if !model.Matches(ref, r.State) {
 			continue
 		}
-		if !ref.HasStep || r.Step != nil && r.Step.Step == ref.Step {
+		if !ref.HasStep || q.Request.AllocationsOnly || r.Step != nil && r.Step.Step == ref.Step {
 			return true
 		}
 	}

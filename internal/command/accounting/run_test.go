@@ -39,7 +39,7 @@ func sacct(p *command.Program) int { return Run(context.Background(), p) }
 
 func TestCommand(t *testing.T) {
 	fake := &ctld{}
-	commandtest.Controller(t, "", fake)
+	commandtest.Controller(t, "AccountingStoreFlags=job_script,job_env\n", fake)
 	run := func(words ...string) string {
 		out, errs, code := commandtest.Run(t, sacct, "sacct", "", words...)
 		require.Zero(t, code, errs)

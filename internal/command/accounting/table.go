@@ -2,10 +2,12 @@ package accounting
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"muster/internal/command/format"
+	"muster/internal/model"
 	"muster/internal/wire"
 )
 
@@ -17,7 +19,7 @@ func reqMem(b []byte, r *Row) []byte {
 	if r.Step != nil {
 		return b
 	}
-	return reqTRES("mem")(b, r)
+	return append(b, r.unit(model.TRESValue(r.State.TresReq, "mem"))...)
 }
 
 // Style says how a table is laid out.
@@ -26,8 +28,10 @@ type Style = format.Style
 // Table is a list of columns that was read.
 type Table = format.Report[Row]
 
-func column(f *field) format.ReportColumn[Row] {
-	return format.ReportColumn[Row]{Name: f.name, Width: f.width, Left: f.left, Cell: f.cell}
+type column = format.ReportColumn[Row]
+
+func columnOf(f *field) column {
+	return column{Name: f.name, Width: f.width, Left: f.left, Cell: f.cell}
 }
 
 // FieldError names a field that does not exist.
@@ -40,14 +44,14 @@ func ParseTable(list string) (Table, error) {
 	known := fields()
 	var t Table
 	for _, word := range strings.Split(list, ",") {
-		word = strings.TrimSpace(word)
+		word = strings.TrimLeft(word, " ")
 		if word == "" {
-			continue
+			break // as in Slurm, the end of the list
 		}
 		name, size, sized := strings.Cut(word, "%")
 		if strings.EqualFold(name, "all") {
 			for i := range known {
-				t = append(t, column(&known[i]))
+				t = append(t, columnOf(&known[i]))
 			}
 			continue
 		}
@@ -55,10 +59,17 @@ func ParseTable(list string) (Table, error) {
 		if f == nil {
 			return nil, &FieldError{name}
 		}
-		c := column(f)
+		c := columnOf(f)
 		if sized {
 			n, _ := strconv.Atoi(size) // what is no number is a width of 0, as in Slurm
 			c.Sized(n)
+			for i := range t { // a width is the field's, wherever it stands
+				if t[i].Name == c.Name {
+					t[i].Width, t[i].Left = c.Width, c.Left
+				}
+			}
+		} else if i := slices.IndexFunc(t, func(o column) bool { return o.Name == c.Name }); i >= 0 {
+			c.Width, c.Left = t[i].Width, t[i].Left
 		}
 		t = append(t, c)
 	}

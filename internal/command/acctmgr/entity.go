@@ -11,6 +11,8 @@ type entity struct {
 	key      string // the condition that a bare word stands for
 	// conditions are the words that may stand before an equals sign.
 	conditions string
+	guarded    string // what is said to users who may not see it
+	none       string // said in place of a table, with the cluster's name
 	rows       func(*cluster, *query) []row
 }
 
@@ -40,17 +42,35 @@ var entities = []entity{
 		withAsso: "User,DefaultAccount,AdminLevel,Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall," +
 			"MaxCPUMins,QOS,DefaultQOS",
 		conditions: "users names accounts adminlevel clusters defaultaccount partitions", rows: userRows},
-	{name: "wckeys", shortest: 2, format: "WCKey,Cluster,User", key: "name", conditions: "names clusters users", rows: nothing},
+	{name: "wckeys", shortest: 2, format: "WCKey,Cluster,User", key: "name", conditions: "names clusters users", rows: nothing,
+		guarded: "Your user doesn't have privilege to perform this action"},
+}
+
+// none are the kinds of which a cluster without federations, reservations and
+// resources has none.
+var none = []entity{
+	{name: "federations", shortest: 1, format: "Federation,Cluster,ID%2,Features,FedState", key: "name",
+		conditions: "names clusters", rows: nothing},
+	{name: "problems", shortest: 1, format: "Cluster,Account,User,Problem", key: "account",
+		conditions: "accounts clusters users", rows: nothing},
+	{name: "reservations", shortest: 4, format: "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,UnusedWall", key: "name",
+		conditions: "names clusters ids", rows: nothing},
+	{name: "resources", shortest: 4, format: "Name,Server,Type,Count,Allocated,ServerType", key: "name",
+		conditions: "names servers clusters", rows: nothing},
+	{name: "runawayjobs", shortest: 2, format: "ID", key: "id", conditions: "clusters ids", rows: nothing,
+		guarded: "You must have an AdminLevel>=Operator to fix runaway jobs",
+		none:    "Runaway Jobs: No runaway jobs found on cluster %s\n"},
 }
 
 // laterEntities exist in Slurm; they are refused by name.
-var laterEntities = []string{"configuration", "events", "federations", "instances", "jobs", "problems", "reservations", "resources",
-	"runawayjobs", "stats", "transactions"}
+var laterEntities = []string{"configuration", "events", "instances", "jobs", "stats", "transactions"}
 
 func findEntity(word string) *entity {
-	for i := range entities {
-		if matches(word, entities[i].name, entities[i].shortest) {
-			return &entities[i]
+	for _, list := range [][]entity{entities, none} {
+		for i := range list {
+			if matches(word, list[i].name, list[i].shortest) {
+				return &list[i]
+			}
 		}
 	}
 	return nil

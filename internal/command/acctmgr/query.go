@@ -63,7 +63,9 @@ func (q *query) take(p *command.Program, word string) bool {
 func (q *query) keeps(r row) bool {
 	for key, values := range q.where {
 		have := strings.ToLower(strings.TrimSpace(r[key]))
-		if !slices.ContainsFunc(values, func(v string) bool { return strings.ToLower(v) == have }) {
+		if !slices.ContainsFunc(values, func(v string) bool {
+			return key == "adminlevel" && strings.HasPrefix(have, strings.ToLower(v)) || strings.ToLower(v) == have
+		}) {
 			return false
 		}
 	}
@@ -84,7 +86,7 @@ func (q *query) report(p *command.Program) (format.Report[row], bool) {
 		name, size, sized := strings.Cut(word, "%")
 		f := findField(name)
 		if f == nil {
-			p.Raw("Unknown field '%s'", name)
+			p.Raw("Unknown field '%s'", strings.ToLower(name))
 			return nil, false
 		}
 		c := f.column()

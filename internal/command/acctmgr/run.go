@@ -6,6 +6,7 @@ package acctmgr
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"muster/internal/command"
@@ -77,9 +78,9 @@ func Run(ctx context.Context, p *command.Program) int {
 		case keyNoHeader:
 			s.style.Header = false
 		case keyParsable:
-			s.style.Delimiter, s.style.Trailing = "|", true
+			s.style.Parsable, s.style.Delimiter, s.style.Trailing = true, "|", true
 		case keyParsable2:
-			s.style.Delimiter, s.style.Trailing = "|", false
+			s.style.Parsable, s.style.Delimiter, s.style.Trailing = true, "|", false
 		case keyQuiet:
 			p.Level = -1
 		case keyJSON, keyYAML:
@@ -103,7 +104,7 @@ func Run(ctx context.Context, p *command.Program) int {
 func (s *session) command(ctx context.Context, words []string) int {
 	word := words[0]
 	switch {
-	case matches(word, "show", 3), matches(word, "list", 1):
+	case matches(word, "show", 3), matches(word, "list", 3):
 		return s.show(ctx, words)
 	case matches(word, "version", 4):
 		return s.p.PrintVersion()
@@ -156,6 +157,9 @@ func (s *session) show(ctx context.Context, all []string) int {
 	if !ok {
 		return command.ExitError
 	}
+	if e.guarded != "" && os.Getuid() != 0 {
+		return s.refuse(e)
+	}
 	conf, err := client.New(s.p.Getenv)
 	if err != nil {
 		return s.p.Fatal("%v", err)
@@ -168,6 +172,10 @@ func (s *session) show(ctx context.Context, all []string) int {
 	}
 	if s.data.Wanted {
 		return s.dump(ctx, all, c, q, conf)
+	}
+	if e.none != "" {
+		s.p.Print(e.none, c.name)
+		return 0
 	}
 	var b []byte
 	if s.style.Header {
@@ -182,6 +190,15 @@ func (s *session) show(ctx context.Context, all []string) int {
 		return command.ExitError
 	}
 	return 0
+}
+
+// refuse tells somebody who is no administrator why nothing is shown.
+func (s *session) refuse(e *entity) int {
+	s.p.Error("%s", e.guarded)
+	if e.none == "" {
+		s.p.Raw(" Error with request: Access/permission denied")
+	}
+	return command.ExitError
 }
 
 // load asks the controller what the cluster consists of.

@@ -2,8 +2,9 @@ package format
 
 // Style says how the tables of the accounting commands are laid out.
 type Style struct {
-	Delimiter string // not empty: values apart by it, as long as they are
-	Trailing  bool   // one after the last value, too
+	Parsable  bool // values as long as they are, apart by the delimiter
+	Delimiter string
+	Trailing  bool // one after the last value, too
 	Header    bool
 }
 
@@ -21,7 +22,7 @@ type Report[R any] []ReportColumn[R]
 
 // AppendHeader appends the names, and where values stand in columns a line of dashes.
 func (t Report[R]) AppendHeader(b []byte, s *Style) []byte {
-	if s.Delimiter != "" {
+	if s.Parsable {
 		for i, c := range t {
 			b = append(b, c.Name...)
 			b = t.separate(b, s, i)
@@ -60,7 +61,7 @@ func (t Report[R]) AppendRow(b []byte, s *Style, r *R) []byte {
 	for i, c := range t {
 		start := len(b)
 		b = c.Cell(b, r)
-		if s.Delimiter != "" {
+		if s.Parsable {
 			b = t.separate(b, s, i)
 			continue
 		}

@@ -55,16 +55,22 @@ func (r *Row) expand(file string) string {
 	if !r.Expand {
 		return file
 	}
-	v := PathValues(r.Spec, r.State)
-	v.Step, v.Host = "batch", r.State.BatchHost
-	if set, _, err := model.ParseTasks(r.State.ArrayPending, ^uint32(0)); err == nil && !r.State.IsArrayTask {
+	return ExpandFile(r.Spec, r.State, r.Step, file)
+}
+
+// ExpandFile replaces the symbols of a file's name by what they stand for in a job,
+// or in a step of it.
+func ExpandFile(spec *wire.JobSpec, state *wire.JobState, step *wire.StepState, file string) string {
+	v := PathValues(spec, state)
+	v.Step, v.Host = "batch", state.BatchHost
+	if set, _, err := model.ParseTasks(state.ArrayPending, ^uint32(0)); err == nil && !state.IsArrayTask {
 		v.ArrayTask, _ = set.First()
 	}
-	if names := NodeNames(r.State); v.Host == "" && len(names) > 0 {
+	if names := NodeNames(state); v.Host == "" && len(names) > 0 {
 		v.Host = names[0]
 	}
-	if r.Step != nil {
-		v.Step = model.StepName(r.Step.Step)
+	if step != nil {
+		v.Step = model.StepName(step.Step)
 	}
 	return pattern.Expand(file, v)
 }
