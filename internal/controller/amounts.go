@@ -16,17 +16,17 @@ func (s *State) estimate(j *job) {
 	if tasks == 0 {
 		tasks = nodes * max(sp.NtasksPerNode, 1)
 	}
-	if sp.MinNodes == 0 && sp.NtasksPerNode > 0 && sp.NumTasks > 0 {
-		nodes = (sp.NumTasks + sp.NtasksPerNode - 1) / sp.NtasksPerNode
+	cpus := tasks * per
+	if sp.NumTasks == 0 && sp.NtasksPerNode == 0 && sp.MaxNodes > sp.MinNodes {
+		cpus = per // of a range of nodes only the first is sure
 	}
-	cpus := max(tasks*per, nodes*max(sp.MinCpus, 1))
 	if sp.Overcommit {
 		cpus = nodes
 	}
 	if j.copied != 0 && j.copied != s.seq {
 		s.edit(j)
 	}
-	j.st.NumCpus, j.st.NumNodes = cpus, max(nodes, j.leastNodes())
+	j.st.NumCpus, j.st.NumNodes = cpus, expectedNodes(j, nodes)
 	t := model.TRES{CPUs: uint64(cpus), Nodes: uint64(nodes), Billing: uint64(cpus), Memory: s.wantedMemory(j, cpus, nodes)}
 	add := func(list []*wire.GresRequest, times uint64) {
 		for _, g := range list {
@@ -39,17 +39,32 @@ func (s *State) estimate(j *job) {
 	j.st.TresReq = t.String()
 }
 
-// leastNodes is how many nodes a waiting job's tasks need, however little else runs.
-func (j *job) leastNodes() uint32 {
+// expectedNodes is the number of nodes that a waiting job is shown with: at least
+// those it asks for, more where its tasks are too many for nodes of its partition.
+// It says nothing of what the job will hold.
+func expectedNodes(j *job, least uint32) uint32 {
 	sp := j.spec
-	if len(j.parts) == 0 || sp.NumTasks == 0 || sp.NtasksPerNode != 0 {
-		return 0
+	switch {
+	case len(j.parts) == 0 || sp.NumTasks == 0:
+		return least
+	case sp.MinNodes == 0 && sp.NtasksPerNode > 0:
+		return max(sp.NumTasks/sp.NtasksPerNode, 1)
 	}
-	each := j.parts[0].widest / max(sp.CpusPerTask, 1)
-	if each == 0 {
-		return 0
+	room := j.parts[0].widest / max(sp.CpusPerTask, 1)
+	if room == 0 {
+		return least
 	}
-	return (sp.NumTasks + each - 1) / each
+	nodes := sp.NumTasks / room
+	if sp.CpusPerTask > 1 && sp.MinNodes == 0 {
+		nodes = max(nodes, 1) // and one more for a rest: so Slurm counts tasks of several CPUs
+	}
+	if sp.NumTasks%room != 0 {
+		nodes++
+	}
+	if sp.MaxNodes > 0 {
+		nodes = min(nodes, sp.MaxNodes)
+	}
+	return max(nodes, least)
 }
 
 // wantedMemory is the memory of a waiting job in MiB, 0 where it is not known yet.

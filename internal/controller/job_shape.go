@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"muster/internal/hostlist"
-	"muster/internal/model"
 	"muster/internal/placement"
 	"muster/internal/sched"
 	"muster/internal/wire"
@@ -201,16 +200,13 @@ func (s *State) testOnly(n *newJob, reply *wire.SubmitReply) {
 		Key: 1, Spec: n.spec, Priority: 1, TimeLimit: n.limit, Tasks: 1, Partitions: partIndexes(n.parts),
 	}
 	snap := &sched.Snapshot{Now: s.now, Nodes: s.passing.nodes, Parts: s.passing.parts, Opts: s.set.Pass}
-	start, why := sched.WillRun(snap, j)
+	start, _ := sched.WillRun(snap, j)
 	at := max(s.now, n.spec.Begin)
 	if start == nil {
 		start, at = s.willRunLater(snap, j)
 	}
 	if start == nil {
 		reply.Refusal = errNodeConfig
-		if why.Code == model.ReasonPartitionNodeLimit {
-			reply.Refusal = errNodeCount
-		}
 		return
 	}
 	reply.Start, reply.Cpus, reply.Partition = at, start.NumCPUs, start.Partition

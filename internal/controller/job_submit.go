@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/internal/hostlist"
@@ -133,10 +134,38 @@ func (s *State) checkWords(n *newJob) *wire.Refusal {
 		return errNice
 	case n.spec.Deadline != 0 && n.spec.Deadline <= s.now, n.spec.TimeLimit != 0 && n.spec.TimeMin > n.spec.TimeLimit:
 		return errTimeLimit
-	case n.spec.MinNodesSet && n.spec.MinNodes == 0:
+	case s.set.AcctgFrequency != 0 && seldom(n.spec.AcctgFreq, s.set.AcctgFrequency):
+		return errAcctgFreq
+	case n.spec.MinNodesSet && n.spec.MinNodes == 0 && n.spec.MaxNodes == 0:
 		return errNodeCount
 	}
 	return nil
+}
+
+// TaskFrequency is how often tasks are sampled by a text like `30` or
+// `task=30,network=60`, in seconds; 0 = never, or not said.
+func TaskFrequency(text string) uint32 {
+	n, _ := taskFrequency(text)
+	return n
+}
+
+func taskFrequency(text string) (seconds uint32, said bool) {
+	for word := range strings.SplitSeq(strings.ToLower(text), ",") {
+		kind, interval, named := strings.Cut(word, "=")
+		if !named {
+			kind, interval = "task", word
+		}
+		if n, err := strconv.ParseUint(interval, 10, 31); err == nil && kind == "task" {
+			seconds, said = uint32(n), true
+		}
+	}
+	return seconds, said
+}
+
+// seldom tells whether a job asks to be sampled more seldom than the cluster does.
+func seldom(text string, most uint32) bool {
+	n, said := taskFrequency(text)
+	return said && (n == 0 || n > most)
 }
 
 // partitions reads a comma list of partition names.

@@ -34,6 +34,7 @@ var (
 	errNotPending    = refusal(2068, "Job is no longer pending execution")
 	errGres          = refusal(2072, "Invalid generic resource (gres) specification")
 	errArray         = refusal(2079, "Invalid job array specification")
+	errAcctgFreq     = refusal(4003, "Invalid accounting frequency requested")
 	errFull          = refusal(11, "Resource temporarily unavailable")
 	errParameter     = refusal(2118, "Invalid parameter")
 	errNotSuspended  = refusal(2096, "Job is not suspended")

@@ -27,6 +27,7 @@ type Settings struct {
 	MinJobAge          int64
 	MaxJobCount        int
 	MaxArraySize       uint32
+	AcctgFrequency     uint32 // seconds between samples of tasks; a job may ask for more of them only
 	FirstJobID         uint32
 	MaxJobID           uint32
 	KillWait           uint32

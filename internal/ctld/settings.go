@@ -29,6 +29,7 @@ func settings(c *conf.Config) (*controller.Settings, error) {
 		MinJobAge:          seconds(c.MinJobAge),
 		MaxJobCount:        int(c.MaxJobCount),
 		MaxArraySize:       c.MaxArraySize,
+		AcctgFrequency:     controller.TaskFrequency(c.JobAcctGatherFrequency),
 		FirstJobID:         c.FirstJobID,
 		MaxJobID:           c.MaxJobID,
 		KillWait:           uint32(seconds(c.KillWait)),

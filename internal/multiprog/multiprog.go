@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Error is a configuration that cannot be used.
-type Error struct{ Text string }
+// Error is a configuration that cannot be used: one or two lines that say why.
+type Error struct{ Lines []string }
 
-func (e *Error) Error() string { return e.Text }
+func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
 
 // Parse returns the words of each of a step's tasks. In them %t is the task and
 // %o its place in the range of its line. extra words follow those of every
@@ -21,103 +21,117 @@ func (e *Error) Error() string { return e.Text }
 func Parse(name string, text []byte, tasks int, extra []string) ([][]string, error) {
 	words := make([][]string, tasks)
 	for number, line := range strings.Split(join(string(text)), "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
+		if strings.TrimSpace(line) == "" || line[0] == '#' {
 			continue
 		}
-		fields, err := split(line)
-		if err != nil || len(fields) < 2 {
-			return nil, &Error{fmt.Sprintf("Line %d of configuration file %s invalid: %s", number+1, name, line)}
-		}
-		ranks, err := ranks(fields[0], tasks)
-		if err != nil {
-			return nil, &Error{fmt.Sprintf("Line %d of configuration file %s invalid: %v", number+1, name, err)}
-		}
-		for place, rank := range ranks {
-			if words[rank] != nil {
-				return nil, &Error{fmt.Sprintf("Configuration file %s invalid, task %d has two records", name, rank)}
-			}
-			words[rank] = append(expand(fields[1:], rank, place), extra...)
+		if err := enter(words, line, extra); err != nil {
+			return nil, &Error{append(err, fmt.Sprintf("Line %d of configuration file %s invalid", number+1, name))}
 		}
 	}
 	for rank, w := range words {
 		if w == nil {
-			return nil, &Error{fmt.Sprintf("Configuration file %s invalid, no record for task id %d", name, rank)}
+			return nil, &Error{[]string{fmt.Sprintf("Configuration file %s invalid, no record for task id %d", name, rank)}}
 		}
 	}
 	return words, nil
 }
 
+// enter gives the tasks of one line their words; it returns what is wrong with
+// the line, which may be nothing more than that it is.
+func enter(words [][]string, line string, extra []string) (wrong []string) {
+	list, program, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(line, "\t", " ")), " ")
+	if strings.TrimSpace(program) == "" {
+		return []string{}
+	}
+	ranks, wrong := taskRanks(list, words)
+	if wrong != nil {
+		return wrong
+	}
+	for place, rank := range ranks {
+		if words[rank] != nil {
+			return []string{fmt.Sprintf("Duplicate record for task %d", rank)}
+		}
+		// No words: the task has none to run, and says so when it starts.
+		words[rank] = []string{}
+		if own := split(program, rank, place); len(own) > 0 {
+			words[rank] = append(own, extra...)
+		}
+	}
+	return nil
+}
+
 // join puts continued lines together.
 func join(text string) string { return strings.ReplaceAll(text, "\\\n", "") }
 
-// ranks reads `0`, `1-3`, `1,5-6`, `*` (every task).
-func ranks(list string, tasks int) ([]int, error) {
+// taskRanks reads `0`, `1-3`, `1,5-6`, `*` (every task that has no words yet).
+func taskRanks(list string, words [][]string) (ranks []int, wrong []string) {
 	if list == "*" {
-		list = "0-" + strconv.Itoa(tasks-1)
+		for rank, w := range words {
+			if w == nil {
+				ranks = append(ranks, rank)
+			}
+		}
+		return ranks, nil
 	}
-	var out []int
 	for word := range strings.SplitSeq(list, ",") {
 		low, high, ranged := strings.Cut(word, "-")
 		if !ranged {
 			high = low
 		}
 		first, err := strconv.Atoi(low)
-		if err != nil || first < 0 {
-			return nil, fmt.Errorf("task %q", word)
+		last, err2 := strconv.Atoi(high)
+		switch {
+		case err != nil || err2 != nil || first < 0 || last < first:
+			return nil, []string{fmt.Sprintf("Invalid task range specification (%s)", list)}
+		case last >= len(words):
+			return nil, []string{fmt.Sprintf("Invalid task id, %d >= ntasks", last)}
 		}
-		last, err := strconv.Atoi(high)
-		if err != nil || last < first {
-			return nil, fmt.Errorf("tasks %q", word)
-		}
-		for rank := first; rank <= min(last, tasks-1); rank++ {
-			out = append(out, rank)
+		for rank := first; rank <= last; rank++ {
+			ranks = append(ranks, rank)
 		}
 	}
-	return out, nil
+	return ranks, nil
 }
 
-func expand(words []string, rank, place int) []string {
-	out := make([]string, len(words))
-	for i, word := range words {
-		word = strings.ReplaceAll(word, "%t", strconv.Itoa(rank))
-		out[i] = strings.ReplaceAll(word, "%o", strconv.Itoa(place))
-	}
-	return out
-}
-
-// split cuts a line into words; quotes of either kind hold one together.
-func split(line string) ([]string, error) {
+// split cuts a line into the words of one task. Single quotes hold a word
+// together and keep %t and %o as they are; a quote that is not closed leaves
+// nothing. Double quotes mean nothing here.
+func split(line string, rank, place int) []string {
 	var out []string
-	var word []byte
-	var quote byte
-	begun := false
+	var word strings.Builder
+	quoted, begun := false, false
+	end := func() {
+		if begun {
+			out = append(out, word.String())
+		}
+		word.Reset()
+		begun = false
+	}
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word = append(word, c)
-		case c == '\'' || c == '"':
-			quote, begun = c, true
+		case c == '\'':
+			quoted, begun = !quoted, true
+		case quoted:
+			word.WriteByte(c)
+		case c == ' ' || c == '\t':
+			end()
 		case c == '\\' && i+1 < len(line):
 			i++
-			word, begun = append(word, line[i]), true
-		case c == ' ' || c == '\t':
-			if begun || len(word) > 0 {
-				out = append(out, string(word))
-			}
-			word, begun = word[:0], false
+			word.WriteByte(line[i])
+			begun = true
+		case c == '%' && i+1 < len(line) && (line[i+1] == 't' || line[i+1] == 'o'):
+			i++
+			word.WriteString(strconv.Itoa(map[byte]int{'t': rank, 'o': place}[line[i]]))
+			begun = true
 		default:
-			word = append(word, c)
+			word.WriteByte(c)
+			begun = true
 		}
 	}
-	if quote != 0 {
-		return nil, fmt.Errorf("unmatched %c", quote)
+	if quoted {
+		return nil
 	}
-	if begun || len(word) > 0 {
-		out = append(out, string(word))
-	}
-	return out, nil
+	end()
+	return out
 }

@@ -9,22 +9,26 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	words, err := Parse("m.conf", []byte("# comment\n0   echo 'a b' %t %o\n\n1-2,4 \\\n run \"%t of\" %o\n3\tx\\ y z\n5-99 rest\n"), 6, []string{"-v"})
+	words, err := Parse("m.conf", []byte("# comment\n0   echo 'a b' %t %o\n\n1-2,4 \\\n run \"%t of\" %o '%t'\n3\tx\\ y \\%t\n* rest\n"), 6, []string{"-v"})
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{
-		{"echo", "a b", "0", "0", "-v"}, {"run", "1 of", "0", "-v"}, {"run", "2 of", "1", "-v"},
-		{"x y", "z", "-v"}, {"run", "4 of", "2", "-v"}, {"rest", "-v"},
+		{"echo", "a b", "0", "0", "-v"}, {"run", `"1`, `of"`, "0", "%t", "-v"}, {"run", `"2`, `of"`, "1", "%t", "-v"},
+		{"x y", "%t", "-v"}, {"run", `"4`, `of"`, "2", "%t", "-v"}, {"rest", "-v"},
 	}, words)
 	words, err = Parse("m.conf", []byte("* true"), 2, nil)
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{{"true"}, {"true"}}, words)
+	words, err = Parse("m.conf", []byte("0 echo it's\n1 true"), 2, nil)
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{{}, {"true"}}, words, "a quote that is not closed leaves nothing to run")
+	const line = "\nLine 1 of configuration file m.conf invalid"
 	for text, want := range map[string]string{
-		"0 a\n1 b":    "Configuration file m.conf invalid, no record for task id 2",
-		"0-2 a\n1 b":  "Configuration file m.conf invalid, task 1 has two records",
-		"x a":         `Line 1 of configuration file m.conf invalid: task "x"`,
-		"2-1 a":       `Line 1 of configuration file m.conf invalid: tasks "2-1"`,
-		"0-2":         "Line 1 of configuration file m.conf invalid: 0-2",
-		"\n0-2 a 'b ": "Line 2 of configuration file m.conf invalid: 0-2 a 'b",
+		"0 a\n1 b":   "Configuration file m.conf invalid, no record for task id 2",
+		"0-2 a\n1 b": "Duplicate record for task 1\nLine 2 of configuration file m.conf invalid",
+		"x a":        "Invalid task range specification (x)" + line,
+		"2-1 a":      "Invalid task range specification (2-1)" + line,
+		"0-3 a":      "Invalid task id, 3 >= ntasks" + line,
+		"0-2":        "Line 1 of configuration file m.conf invalid",
 	} {
 		_, err := Parse("m.conf", []byte(text), 3, nil)
 		assert.EqualError(t, err, want, text)

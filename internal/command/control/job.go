@@ -202,10 +202,13 @@ func (r *jobRecord) how() {
 	}
 	r.line("Command=%s", command)
 	r.line("WorkDir=%s", s.WorkDir)
-	for _, c := range [...]struct{ name, text string }{
-		{"AdminComment", s.AdminComment}, {"SystemComment", s.SystemComment}, {"Comment", s.Comment},
+	for _, c := range [...]struct {
+		name, text string
+		given      bool // also an empty one
+	}{
+		{"AdminComment", s.AdminComment, false}, {"SystemComment", s.SystemComment, false}, {"Comment", s.Comment, s.CommentSet},
 	} {
-		if c.text != "" {
+		if c.given || c.text != "" {
 			r.line("%s=%s ", c.name, c.text)
 		}
 	}

@@ -13,6 +13,10 @@ import (
 // Without --export, and with ALL, that is everything. A list gives the named
 // ones and sets others; every SLURM_ variable goes along all the same. NONE
 // gives only those. Lists and NONE ask for a login's beside, NIL does not.
+//
+// The variables of a file (--export-file) take the place of the caller's: without
+// --export, and with ALL, the job gets all of them, with a list those it names.
+// With NONE it gets none of them.
 func Export(environ []string, export string, given bool, file []byte) (env *Variables, login bool) {
 	vars := New()
 	all := !given
@@ -30,6 +34,9 @@ func Export(environ []string, export string, given bool, file []byte) (env *Vari
 			words = append(words, word)
 		}
 	}
+	if file != nil {
+		environ = variables(file)
+	}
 	named := make(map[string]bool)
 	for _, word := range words {
 		name, _, _ := strings.Cut(word, "=")
@@ -46,12 +53,18 @@ func Export(environ []string, export string, given bool, file []byte) (env *Vari
 			vars.Set(word)
 		}
 	}
+	return vars, login
+}
+
+// variables cuts the text of a file apart; what is no assignment is left out.
+func variables(file []byte) []string {
+	var out []string
 	for variable := range bytes.SplitSeq(file, []byte{0}) {
 		if bytes.IndexByte(variable, '=') > 0 {
-			vars.Set(string(variable))
+			out = append(out, string(variable))
 		}
 	}
-	return vars, login
+	return out
 }
 
 // Variables is an environment. It keeps the order in which they came; a later value replaces.

@@ -22,9 +22,15 @@ func TestExport(t *testing.T) {
 		{"NONE", true, "", []string{"SLURM_JOB_ID=3"}, true},
 		{"nil", true, "", []string{"SLURM_JOB_ID=3"}, false},
 		{"A,C=x=y,NOSUCH", true, "", []string{"A=1", "SLURM_JOB_ID=3", "C=x=y"}, true},
-		{"NIL", true, "X=1\x00Y=a\nb\x00junk\x00", []string{"SLURM_JOB_ID=3", "X=1", "Y=a\nb"}, false},
+		{"", false, "X=1\x00Y=a\nb\x00junk\x00", []string{"X=1", "Y=a\nb"}, false},
+		{"ALL", true, "X=1\x00", []string{"X=1"}, false},
+		{"X,D=4,A", true, "X=1\x00Y=2\x00", []string{"X=1", "D=4"}, true},
 	} {
-		env, login := Export(environ, c.export, c.given, []byte(c.file))
+		var file []byte
+		if c.file != "" {
+			file = []byte(c.file)
+		}
+		env, login := Export(environ, c.export, c.given, file)
 		assert.Equal(t, strings.Join(c.want, "\x00")+"\x00", string(env.Bytes()), c.export)
 		assert.Equal(t, c.login, login, c.export)
 	}

@@ -43,10 +43,6 @@ func (o *Options) Finish() error {
 	if o.Program == Srun {
 		o.honourPerNode()
 	}
-	if s.MinNodesSet && s.MinNodes == 0 {
-		// The controller has Slurm's words for it.
-		s.MaxNodes = 0
-	}
 	return nil
 }
 

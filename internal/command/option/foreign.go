@@ -47,7 +47,7 @@ func (o *Options) foreign(kind string, line []string) error {
 	}
 	found, _, err := getopt.Parse(table, line, getopt.Permute)
 	if err != nil {
-		return &Refusal{[]Message{{Info, err.Error()}, {Error, "Unrecognized command line parameter ?"}}, codeError}
+		return &Refusal{Messages: []Message{{Info, err.Error()}, {Error, "Unrecognized command line parameter ?"}}, Code: codeError}
 	}
 	for _, m := range found {
 		if err := o.foreignOption(letters[m.Option.Key].Long, m.Value); err != nil {

@@ -19,6 +19,9 @@ func gres(o *Options, e *Entry, value string) error {
 		o.setGres(e.Long, "", nil)
 		return nil
 	}
+	if value == "" {
+		return errorf(codeError, "Batch job submission failed: Invalid Trackable RESource (TRES) specification")
+	}
 	var list []*wire.GresRequest
 	var texts []string
 	for word := range strings.SplitSeq(value, ",") {
@@ -107,7 +110,7 @@ func (o *Options) setGres(long, text string, list []*wire.GresRequest) {
 func (o *Options) finishGres() error {
 	s := o.Spec
 	s.GresPerNode = append(append([]*wire.GresRequest(nil), o.Step.gres...), o.Step.gpusPerNode...)
-	s.TresPerNode = joinTexts(o.gres["gres"], o.gres["gpus-per-node"])
+	s.TresPerNode = joinTexts(o.gres["gpus-per-node"], o.gres["gres"])
 	s.GresPerTask = append(append([]*wire.GresRequest(nil), o.Step.tresPerTask...), o.Step.gpusPerTask...)
 	s.TresPerTask = joinTexts(o.gres["tres-per-task"], o.gres["gpus-per-task"])
 	typed := make(map[string][2]bool)

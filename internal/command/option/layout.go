@@ -89,7 +89,7 @@ func hint(o *Options, e *Entry, value string) error {
 		switch word {
 		case "compute_bound", "memory_bound", "multithread", "nomultithread":
 		case "help":
-			return &Refusal{[]Message{{Raw, hintHelp}}, codeError}
+			return &Refusal{Messages: []Message{{Raw, hintHelp}}, Code: codeError}
 		default:
 			return errorf(codeError, `unrecognized --hint argument "%s", see --hint=help`, value)
 		}

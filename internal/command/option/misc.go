@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,7 @@ func propagate(o *Options, e *Entry, value string) error {
 		value = "ALL"
 	}
 	if err := CheckRlimits(value); err != nil {
-		return &Refusal{[]Message{{Error, err.Error()}, {Error, "--propagate=" + value + " is not valid."}}, codeError}
+		return &Refusal{Messages: []Message{{Error, err.Error()}, {Error, "--propagate=" + value + " is not valid."}}, Code: codeError}
 	}
 	o.Propagate = value
 	o.Spec.Propagate, o.Spec.PropagateSet = value, true
@@ -145,23 +146,42 @@ func acctgFreq(o *Options, _ *Entry, value string) error {
 func cpuFreq(o *Options, e *Entry, value string) error {
 	span, governor, governed := strings.Cut(strings.ToLower(value), ":")
 	low, high, ranged := strings.Cut(span, "-")
-	ok := frequency(low) || !ranged && !governed && isGovernor(low)
-	if ranged {
-		ok = ok && frequency(high)
+	wrong := ""
+	switch unknown := `unrecognized --cpu-freq argument "%s"`; {
+	case !frequency(low) && (ranged || governed || !isGovernor(low)):
+		wrong = fmt.Sprintf(unknown, low)
+	case ranged && !frequency(high):
+		wrong = fmt.Sprintf(unknown, high)
+	case governed && !ranged:
+		wrong = fmt.Sprintf("gov on cpu-frec (%s) illegal without max", governor)
+	case governed && !isGovernor(governor):
+		wrong = fmt.Sprintf(unknown, governor)
+	case ranged && !lower(low, high):
+		wrong = fmt.Sprintf("min cpu-frec (%s) must be < max cpu-freq (%s)", low, high)
 	}
-	if governed {
-		ok = ok && isGovernor(governor)
-	}
-	if !ok {
-		return invalid(e)
+	if wrong != "" {
+		return &Refusal{Messages: []Message{{Error, wrong}, {Error, "Invalid --" + e.Long + " argument"}}, Code: codeValue}
 	}
 	o.Spec.CpuFreq = value
 	return nil
 }
 
+// frequencies are the words for a frequency, the lowest first.
+var frequencies = []string{"low", "medium", "highm1", "high"}
+
+// lower tells whether a range goes upward, as far as its words tell.
+func lower(low, high string) bool {
+	a, b := slices.Index(frequencies, low), slices.Index(frequencies, high)
+	if a >= 0 && b >= 0 {
+		return a < b
+	}
+	n, err := strconv.ParseUint(low, 10, 31)
+	m, err2 := strconv.ParseUint(high, 10, 31)
+	return err != nil || err2 != nil || n < m
+}
+
 func frequency(word string) bool {
-	switch word {
-	case "low", "medium", "high", "highm1":
+	if slices.Contains(frequencies, word) {
 		return true
 	}
 	_, err := strconv.ParseUint(word, 10, 31)
@@ -210,10 +230,10 @@ func readNodefile(path string) (string, error) {
 }
 
 func invalidFile(e *Entry, path string, err error) error {
-	return &Refusal{[]Message{
+	return &Refusal{Messages: []Message{
 		{Error, fmt.Sprintf("slurm_allocate_resources error opening file %s, %s", path, reason(err))},
 		{Error, "Invalid --" + e.Long + " node file"},
-	}, codeValue}
+	}, Code: codeValue}
 }
 
 // reason is the system's word for what went wrong.

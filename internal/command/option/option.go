@@ -139,6 +139,9 @@ type Message struct {
 type Refusal struct {
 	Messages []Message
 	Code     int
+	// Fixed: the exit status is 1 even where SLURM_EXIT_ERROR names another, as
+	// of numbers that are none.
+	Fixed bool
 }
 
 func (r *Refusal) Error() string {
@@ -157,21 +160,21 @@ const (
 )
 
 func errorf(code int, format string, args ...any) error {
-	return &Refusal{[]Message{{Error, fmt.Sprintf(format, args...)}}, code}
+	return &Refusal{Messages: []Message{{Error, fmt.Sprintf(format, args...)}}, Code: code}
 }
 
 func fatalf(format string, args ...any) error {
-	return &Refusal{[]Message{{Fatal, fmt.Sprintf(format, args...)}}, codeError}
+	return &Refusal{Messages: []Message{{Fatal, fmt.Sprintf(format, args...)}}, Code: codeError}
 }
 
 // invalid is the answer to most values that make no sense.
 func invalid(e *Entry, before ...Message) error {
-	return &Refusal{append(before, Message{Error, "Invalid --" + e.Long + " specification"}), codeValue}
+	return &Refusal{Messages: append(before, Message{Error, "Invalid --" + e.Long + " specification"}), Code: codeValue}
 }
 
 // NotSupported is the refusal of what is known and not done yet.
 func NotSupported(what string) error {
-	return &Refusal{[]Message{{Error, "not supported yet: " + what}}, codeError}
+	return &Refusal{Messages: []Message{{Error, "not supported yet: " + what}}, Code: codeError}
 }
 
 func (o *Options) say(kind Kind, format string, args ...any) {

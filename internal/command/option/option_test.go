@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 		{"--cpus-per-gpu=2 -c 2 --gpus=1", 1, "sbatch: error: --cpus-per-gpu is mutually exclusive with --cpus-per-task|sbatch: error: Invalid generic resource (gres) specification"},
 		{"--ntasks-per-gpu=2", 1, "sbatch: error: gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask specification|sbatch: error: Invalid generic resource (gres) specification"},
 		{"--reboot", 1, "sbatch: error: not supported yet: --reboot"},
-		{"--cpu-freq=fast", 255, "sbatch: error: Invalid --cpu-freq specification"},
+		{"--cpu-freq=fast", 255, "sbatch: error: unrecognized --cpu-freq argument \"fast\"|sbatch: error: Invalid --cpu-freq argument"},
 		{"--container=x", 1, "sbatch: error: not supported yet: --container"},
 		{"--gpu-bind=closest", 1, "sbatch: error: not supported yet: --gpu-bind=closest"},
 	} {

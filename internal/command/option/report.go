@@ -32,7 +32,7 @@ func Refuse(p *command.Program, err error) int {
 		return p.Usage(usage)
 	case errors.As(err, &refusal):
 		Tell(p, refusal.Messages)
-		if refusal.Code != command.ExitError {
+		if refusal.Fixed || refusal.Code != command.ExitError {
 			return refusal.Code
 		}
 		return p.ErrorCode()

@@ -124,10 +124,10 @@ func cpuBind(o *Options, _ *Entry, value string) error {
 			if strings.HasPrefix(kind, "0x") || strings.Trim(kind, "0123456789abcdef*") == "" {
 				continue // the rest of a list of numbers or masks
 			}
-			return &Refusal{[]Message{
+			return &Refusal{Messages: []Message{
 				{Error, `unrecognized --cpu-bind argument "` + value + `"`},
 				{Fatal, "Failed to parse --cpu-bind= values."},
-			}, codeError}
+			}, Code: codeError}
 		}
 	}
 	o.Step.CPUBind = value

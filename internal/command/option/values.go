@@ -1,7 +1,9 @@
 package option
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
@@ -52,6 +54,9 @@ func minutes(field func(*wire.JobSpec) *uint32) setter {
 // moment stores a point in time.
 func moment(field func(*wire.JobSpec) *int64) setter {
 	return func(o *Options, e *Entry, value string) error {
+		if value == "" {
+			return invalid(e)
+		}
 		t, err := slurmtime.Parse(value, o.now)
 		if err != nil {
 			return invalid(e, Message{Raw, err.Error()})
@@ -97,13 +102,24 @@ func (o *Options) oneMemory(e *Entry) error {
 	return nil
 }
 
+// fileName stores the name of a job's file; none means that there is none.
+func fileName(field func(*wire.JobSpec) *string) setter {
+	return func(o *Options, _ *Entry, value string) error {
+		if o.Program == Sbatch && strings.EqualFold(value, "none") {
+			value = os.DevNull
+		}
+		*field(o.Spec) = value
+		return nil
+	}
+}
+
 // number reads what Slurm takes for a number: blanks and a plus may stand before
 // it, nothing behind it.
 func number(value, what string, least uint32) (uint32, error) {
 	digits := strings.TrimPrefix(strings.TrimLeft(value, " \t\n\v\f\r"), "+")
 	n, err := strconv.ParseUint(digits, 10, 31)
 	if err != nil || uint32(n) < least {
-		return 0, errorf(codeError, `Invalid numeric value "%s" for %s.`, value, what)
+		return 0, &Refusal{Messages: []Message{{Error, fmt.Sprintf(`Invalid numeric value "%s" for %s.`, value, what)}}, Code: codeError, Fixed: true}
 	}
 	return uint32(n), nil
 }

@@ -63,5 +63,8 @@ func readExportFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Could not read user environment file %s: %w", name, err)
 	}
+	if text == nil {
+		text = []byte{} // an empty file is a file
+	}
 	return text, nil
 }

@@ -83,11 +83,11 @@ func answer(ctx context.Context, p *command.Program, c *client.Client, o *option
 		cluster = c.Conf.Cluster
 	}
 	switch {
+	case p.Level < 0:
 	case o.Parsable && cluster != "":
 		p.Print("%d;%s\n", reply.JobId, cluster)
 	case o.Parsable:
 		p.Print("%d\n", reply.JobId)
-	case p.Level < 0:
 	case cluster != "":
 		p.Print("Submitted batch job %d on cluster %s\n", reply.JobId, cluster)
 	default:

@@ -147,6 +147,13 @@ func launch(p *command.Program, o *option.Options, c *client.Client, words []str
 	s, err := newStep(p, o, c, program, folder, reply)
 	if err != nil {
 		endStep(p, c, reply)
+		var wrong *multiprog.Error
+		if errors.As(err, &wrong) {
+			for _, line := range wrong.Lines {
+				p.Error("%s", line)
+			}
+			return p.ErrorCode()
+		}
 		return p.Failed("%v", err)
 	}
 	if code := s.runHook(o.Step.Prolog, "prolog"); code != 0 {

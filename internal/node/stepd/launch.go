@@ -53,11 +53,15 @@ func (s *step) startTask(spec *steplink.Task, fds *taskFiles, limits []childLimi
 	defer fds.close()
 	env := append(append([]string(nil), s.spec.Env...), spec.Env...)
 	env = s.runTaskProlog(env, fds)
-	path, err := lookPath(spec.Argv[0], env)
-	if err != nil {
-		path = spec.Argv[0] // the kernel's error is the one to tell
+	argv := spec.Argv
+	if len(argv) == 0 {
+		argv = []string{""} // --multi-prog left nothing to run: the kernel refuses it
 	}
-	c, err := newChild(path, spec.Argv, env, fds.fds, limits)
+	path, err := lookPath(argv[0], env)
+	if err != nil {
+		path = argv[0] // the kernel's error is the one to tell
+	}
+	c, err := newChild(path, argv, env, fds.fds, limits)
 	if err != nil {
 		return &userError{err.Error()}
 	}
@@ -68,7 +72,10 @@ func (s *step) startTask(spec *steplink.Task, fds *taskFiles, limits []childLimi
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil && path == "":
+		s.messageLocked("No executable program specified for this task")
+	case err != nil:
 		s.messageLocked("execve(): " + execError(path, err))
 	}
 	t := &task{spec: spec, pid: pid, stdin: fds.input}
