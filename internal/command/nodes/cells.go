@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/command/format"
 	"muster/internal/hostlist"
 	"muster/internal/model"
 	"muster/internal/slurmtime"
@@ -81,6 +82,16 @@ func cellPartition(b []byte, r *Row) []byte {
 		b = append(b, '*')
 	}
 	return b
+}
+
+// narrowPartition cuts the name and keeps the star of the default partition.
+func narrowPartition(width int) format.Cell[Row] {
+	return func(b []byte, r *Row) []byte {
+		if !r.Part.IsDefault || len(r.Part.Name) < width {
+			return cellPartition(b, r)
+		}
+		return append(append(b, r.Part.Name[:width-1]...), '*')
+	}
 }
 
 func cellMaxCPUs(b []byte, r *Row) []byte {

@@ -161,8 +161,12 @@ func ParseNames(list string, exact bool) *Table {
 }
 
 func (t *Table) add(known *field, f format.Field, exact bool) {
+	cell := known.cell
+	if known.letter == 'P' && f.Width > 0 {
+		cell = narrowPartition(f.Width)
+	}
 	t.append(format.Column[Row]{
-		Header: known.header, Cell: known.cell, Width: f.Width, Right: f.Right, Suffix: f.Suffix,
+		Header: known.header, Cell: cell, Width: f.Width, Right: f.Right, Suffix: f.Suffix,
 	}, f.Auto)
 	if known.match == always || known.match == whenExact && exact {
 		t.keys = append(t.keys, known)

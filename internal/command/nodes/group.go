@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"slices"
+
 	"muster/internal/model"
 	"muster/internal/wire"
 )
@@ -52,11 +54,17 @@ func (t *Table) Rows(c *Context, parts []*wire.PartitionInfo, nodes []*wire.Node
 				kept = true
 			}
 		}
-		if !kept && !byNode && !f.Reasons {
+		if !kept && !byNode && !f.Reasons && t.partitions() {
 			g.put(p, place, nil)
 		}
 	}
 	return g.list
+}
+
+// partitions tells whether the format names partitions; one of which no node is
+// left is shown only then.
+func (t *Table) partitions() bool {
+	return slices.ContainsFunc(t.keys, func(f *field) bool { return f.letter == 'P' || f.letter == 'R' })
 }
 
 type grouping struct {

@@ -56,9 +56,9 @@ var options = append([]flags.Flag{
 	{Long: "long", Short: 'l', Key: keyLong, Help: "more columns"},
 	{Long: "clusters", Short: 'M', Arg: getopt.Required, Key: keyClusters, Meta: "names", Help: "ask these clusters"},
 	{Long: "cluster", Arg: getopt.Required, Key: keyClusters},
+	{Long: "nodes", Short: 'n', Arg: getopt.Required, Key: keyNodes, Meta: "nodes", Help: "only these nodes"},
 	{Long: "noconvert", Key: keyPlain, Help: "amounts in the units they are given in"},
 	{Long: "Node", Short: 'N', Key: keyNode, Help: "a row for each node"},
-	{Long: "nodes", Short: 'n', Arg: getopt.Required, Key: keyNodes, Meta: "nodes", Help: "only these nodes"},
 	{Long: "noheader", Short: 'h', Key: keyNoHeader, Help: "no line of headers"},
 	{Long: "partition", Short: 'p', Arg: getopt.Required, Key: keyPartition, Meta: "names", Help: "only these partitions"},
 	{Long: "responding", Short: 'r', Key: keyResponding, Help: "only nodes that answer"},
@@ -80,6 +80,7 @@ type query struct {
 	formatText, formatNames        string
 	formatGiven                    bool
 	sortText, partitions, clusters string
+	partitioned                    bool // -p was given
 	iterate                        int
 	dump                           dataparser.Choice // --json, --yaml
 	table                          *Table
@@ -176,7 +177,7 @@ func (q *query) set(p *command.Program, v flags.Value) (int, bool) {
 	case keyNoHeader:
 		q.header = false
 	case keyPartition:
-		q.partitions = v.Text
+		q.partitions, q.partitioned = v.Text, true // an empty list chooses none
 	case keyReservation:
 		q.reservations = true
 	case keySort:
@@ -323,7 +324,7 @@ func (q *query) load(ctx context.Context, p *command.Program, c *client.Client, 
 
 func (q *query) wanted(parts []*wire.PartitionInfo) []*wire.PartitionInfo {
 	names := flags.Words(q.partitions)
-	if len(names) == 0 {
+	if len(names) == 0 && !q.partitioned {
 		return parts
 	}
 	var out []*wire.PartitionInfo

@@ -25,8 +25,7 @@ func parseSort(text string) []compare {
 	for _, word := range strings.Split(text, ",") {
 		configured, descending := false, false
 		for word != "" && strings.IndexByte("+-#", word[0]) >= 0 {
-			configured = configured || word[0] == '#'
-			descending = descending || word[0] == '-'
+			configured, descending = word[0] == '#', word[0] == '-' // the last sign counts
 			word = word[1:]
 		}
 		for i := range len(word) {

@@ -72,6 +72,9 @@ const validStates = "unknown,down,idle,allocated,?,mixed,future,drain,drained,dr
 // parseStates reads "idle,mix" and "drain&idle". The second result is the word
 // that is no state.
 func parseStates(list string) (filters []stateFilter, bad string) {
+	if list == "" {
+		return []stateFilter{func(*wire.NodeInfo) bool { return false }}, "" // an empty list chooses none
+	}
 	known := stateWords()
 	for _, group := range strings.Split(list, ",") {
 		if group == "" {
@@ -84,7 +87,7 @@ func parseStates(list string) (filters []stateFilter, bad string) {
 		for _, w := range strings.Split(group, "&") {
 			is := stateOf(known, w)
 			if is == nil {
-				return nil, group
+				return nil, w
 			}
 			all = append(all, is)
 		}

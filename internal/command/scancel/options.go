@@ -81,6 +81,11 @@ var variables = []struct {
 	{"SLURM_CLUSTERS", keyClusters},
 }
 
+// flagWords are what the variable of a flag may be set to.
+var flagWords = map[string]bool{"t": true, "true": true, "f": false, "false": false}
+
+const validStates = "\nValid job states are PENDING, RUNNING, and SUSPENDED"
+
 // order is what the words ask for.
 type order struct {
 	request     *wire.SignalRequest
@@ -104,9 +109,23 @@ func read(p *command.Program, given []flags.Value, ids []string) (*order, error)
 		if !set {
 			continue
 		}
-		isFlag := v.key == keyBatch || v.key == keyFull || v.key == keyHurry || v.key == keyInteractive
-		if isFlag && (text == "0" || strings.EqualFold(text, "no")) || !isFlag && text == "" {
-			continue
+		switch v.key {
+		case keyBatch, keyFull, keyHurry, keyInteractive:
+			on, known := flagWords[strings.ToLower(text)]
+			if !known {
+				p.Error("Unrecognized %s value: %s", v.name, text)
+			}
+			if !on {
+				continue
+			}
+		case keyState:
+			if _, ok := model.ParseState(text); !ok {
+				return nil, &textError{"Unrecognized " + v.name + " value: " + text + validStates}
+			}
+		default:
+			if text == "" {
+				continue
+			}
 		}
 		if err := o.take(p, v.key, text); err != nil {
 			return nil, err
@@ -154,6 +173,11 @@ func (o *order) take(p *command.Program, key int, value string) error {
 		*to = flags.Words(value)
 		o.filters = append(o.filters, name+"="+value)
 	}
+	// A value that Slurm takes as one name, commas and all.
+	one := func(name string, to *[]string) {
+		*to = []string{value}
+		o.filters = append(o.filters, name+"="+value)
+	}
 	switch key {
 	case keyAccount:
 		list("account", &s.Accounts)
@@ -170,9 +194,9 @@ func (o *order) take(p *command.Program, key int, value string) error {
 	case keyComment:
 		r.AdminComment = value
 	case keyName:
-		list("job_name", &s.Names)
+		one("job_name", &s.Names)
 	case keyPartition:
-		list("partition", &s.Partitions)
+		one("partition", &s.Partitions)
 	case keyQOS:
 		list("qos", &s.Qos)
 	case keyReservation:
@@ -181,7 +205,7 @@ func (o *order) take(p *command.Program, key int, value string) error {
 		list("wckey", &s.Wckeys)
 	case keyMe:
 		s.Uids = append(s.Uids, uint32(os.Getuid()))
-		o.filters = append(o.filters, "user_name="+value)
+		o.filters = append(o.filters, fmt.Sprintf("user_name=%d", os.Getuid()))
 	case keyUser:
 		return o.users(value)
 	case keyNodes:
@@ -225,17 +249,14 @@ func (o *order) nodes(value string) error {
 	return nil
 }
 
-// states takes only those that a job can be ended in.
+// states takes one state, as Slurm does. Jobs that are over are chosen by none of
+// theirs.
 func (o *order) states(value string) error {
-	for _, word := range flags.Words(value) {
-		state, ok := model.ParseState(word)
-		switch {
-		case ok && (state.Long == "PENDING" || state.Long == "RUNNING" || state.Long == "SUSPENDED"):
-			o.request.Select.States = append(o.request.Select.States, state.Long)
-		default:
-			return &textError{"Invalid job state specified: " + word + "\nValid job states are PENDING, RUNNING, and SUSPENDED"}
-		}
+	state, ok := model.ParseState(value)
+	if !ok {
+		return &textError{"Invalid job state specified: " + value + validStates}
 	}
-	o.filters = append(o.filters, "state="+value)
+	o.request.Select.States = []string{state.Long}
+	o.filters = append(o.filters, "state="+state.Long)
 	return nil
 }

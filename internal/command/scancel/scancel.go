@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"muster/internal/command"
@@ -96,7 +97,9 @@ func report(p *command.Program, o *order, outcomes *wire.JobOutcomes) int {
 		}
 	}
 	for i, id := range o.refs {
-		announce(p, o, o.request.Select.Jobs[i], id)
+		if !lost(o, id, byID[id]) {
+			announce(p, o, o.request.Select.Jobs[i], id)
+		}
 		for _, outcome := range byID[id] {
 			one(outcome)
 		}
@@ -115,9 +118,21 @@ func report(p *command.Program, o *order, outcomes *wire.JobOutcomes) int {
 		p.Say("%s", text)
 	}
 	if len(outcomes.Jobs) == 0 && len(o.filters) > 0 && p.Level > 0 {
+		slices.Sort(o.filters) // Slurm names them by the alphabet
 		p.Error("No active jobs match ALL job filters, including: %s ", strings.Join(o.filters, " "))
 	}
 	return code
+}
+
+// lost tells whether a signal is for a job that is not there any more; it is not
+// announced.
+func lost(o *order, id string, outcomes []*wire.JobOutcome) bool {
+	return o.signalled && !strings.Contains(id, ".") && len(outcomes) > 0 && over(outcomes[0].Refusal)
+}
+
+// over tells of a refusal whether the job has ended or never was.
+func over(r *wire.Refusal) bool {
+	return r.GetCode() == codeUnknown || r.GetCode() == codeDone
 }
 
 // announce says with -v what is being done.
@@ -143,20 +158,21 @@ func complain(p *command.Program, o *order, outcome *wire.JobOutcome) int {
 	if r.GetMessage() == "" {
 		return 0
 	}
-	over := r.Code == codeUnknown || r.Code == codeDone
 	if strings.Contains(outcome.Id, ".") {
 		text := r.Message
-		if over {
+		if over(r) {
 			text = unknownText
 		}
 		p.Error("Kill job error on job step id %s: %s", outcome.Id, text)
 		return p.ErrorCode()
 	}
 	switch {
-	case over && o.signalled:
-		p.Error("Kill job error on job id %s: %s", outcome.Id, unknownText)
+	case over(r) && o.signalled:
+		if p.Level >= 0 {
+			p.Error("Kill job error on job id %s: %s", outcome.Id, unknownText)
+		}
 		return p.ErrorCode()
-	case over:
+	case over(r):
 		if p.Level > 0 {
 			p.Error("Kill job error on job id %s: %s", outcome.Id, r.Message)
 		}
