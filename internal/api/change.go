@@ -29,9 +29,28 @@ func (s *Server) Update(ctx context.Context, r *wire.UpdateRequest) (*wire.Updat
 	if r.Entity != "job" && !s.rules().Policy.MayAdmin(caller(ctx)) {
 		return &wire.UpdateReply{Refusal: refusal(codeInvalidUser, textInvalidUser)}, nil
 	}
+	var groups []uint32
+	if r.Entity == "partition" {
+		groups = s.allowedGroups(ctx, r.Fields)
+	}
 	return do[*wire.UpdateReply](ctx, s, r.RequestId, func(h controller.Head) controller.Event {
-		return &controller.Update{Head: h, Request: r}
+		return &controller.Update{Head: h, Request: r, Groups: groups}
 	})
+}
+
+// allowedGroups looks up what AllowGroups names, before the reducer sees it. A
+// group that does not exist lets nobody in, as in Slurm.
+func (s *Server) allowedGroups(ctx context.Context, fields []*wire.FieldUpdate) []uint32 {
+	for _, f := range fields {
+		if strings.EqualFold(f.Key, "AllowGroups") && !strings.EqualFold(f.Value, "ALL") {
+			gids, missing := s.Users.GroupIDs(ctx, strings.Split(f.Value, ","))
+			for _, err := range missing {
+				s.Log.Warn("AllowGroups: this group lets nobody in", "error", err)
+			}
+			return gids
+		}
+	}
+	return nil
 }
 
 // Admin is what only administrators may ask.

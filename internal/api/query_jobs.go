@@ -12,7 +12,7 @@ const pageBytes = 256 << 10
 // Jobs streams the jobs that are selected, in pages.
 func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) error {
 	v, c := s.Core.View(), caller(stream.Context())
-	sel, err := newSelection(r.Select, v, s.rules().Policy.IsSuper(c))
+	sel, err := newSelection(r.Select, v, s.hiddenFrom(stream.Context()))
 	if err != nil {
 		return stream.Send(&wire.JobsPage{Refusal: refusal(codeInvalidNode, err.Error())})
 	}

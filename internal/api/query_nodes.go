@@ -88,14 +88,15 @@ func (s *Server) Partitions(ctx context.Context, r *wire.PartitionsRequest) (*wi
 	v, reply := s.Core.View(), &wire.PartitionsReply{}
 	if r.Name != "" {
 		p, ok := v.Partition(r.Name)
-		if !ok {
+		if !ok || !r.All && !s.usableBy(ctx)(p) {
 			return &wire.PartitionsReply{Refusal: refusal(codeInvalidPartition, "Partition "+r.Name+" not found")}, nil
 		}
 		reply.Partitions = append(reply.Partitions, p)
 		return reply, nil
 	}
+	usable := s.usableBy(ctx)
 	for _, p := range v.Partitions {
-		if !p.Hidden || r.All {
+		if r.All || !p.Hidden && usable(p) {
 			reply.Partitions = append(reply.Partitions, p)
 		}
 	}

@@ -22,7 +22,7 @@ type selection struct {
 	fold  bool            // named tasks of one array as one record
 }
 
-func newSelection(sel *wire.JobSelect, v *controller.View, showHidden bool) (*selection, error) {
+func newSelection(sel *wire.JobSelect, v *controller.View, hidden func(*wire.PartitionInfo) bool) (*selection, error) {
 	if sel == nil {
 		sel = &wire.JobSelect{}
 	}
@@ -45,9 +45,9 @@ func newSelection(sel *wire.JobSelect, v *controller.View, showHidden bool) (*se
 			s.nodes[n] = true
 		}
 	}
-	if !sel.AllPartitions && !showHidden && len(sel.Jobs) == 0 { // a job that is named is shown wherever it is
+	if !sel.AllPartitions && len(sel.Jobs) == 0 { // a job that is named is shown wherever it is
 		for _, p := range v.Partitions {
-			if p.Hidden {
+			if hidden(p) {
 				if s.hide == nil {
 					s.hide = map[string]bool{}
 				}

@@ -327,5 +327,6 @@ func clonePart(m *wire.PartitionInfo) *wire.PartitionInfo {
 		PowerDownOnIdle:      m.PowerDownOnIdle,
 		NodeNames:            m.NodeNames,
 		TotalMem:             m.TotalMem,
+		AllowGids:            m.AllowGids,
 	}
 }

@@ -60,6 +60,7 @@ type (
 	Update struct {
 		Head
 		Request *wire.UpdateRequest
+		Groups  []uint32 // ids of the groups that AllowGroups of a partition names
 	}
 	// CreateStep is answered with *StepGrant.
 	CreateStep struct {

@@ -84,7 +84,7 @@ func (s *State) checkPartitions(n *newJob) *wire.Refusal {
 			return r
 		}
 	}
-	return nil
+	return s.checkGroups(n.spec, n.parts)
 }
 
 // fillDefaults writes into the request what it left to the configuration, as
@@ -191,24 +191,7 @@ func admits(p *wire.PartitionInfo, spec *wire.JobSpec, a Actor) *wire.Refusal {
 	if p.RootOnly && !a.Admin || p.DisableRootJobs && spec.Uid == 0 {
 		return errDenied
 	}
-	if !listed(p.AllowAccounts, spec.Account) || p.DenyAccounts != "" && named(p.DenyAccounts, spec.Account) {
-		return errAccount
-	}
 	return nil
-}
-
-// listed tells whether a name is in an Allow list; empty and ALL allow everybody.
-func listed(list, name string) bool {
-	return list == "" || strings.EqualFold(list, "ALL") || named(list, name)
-}
-
-func named(list, name string) bool {
-	for w := range strings.SplitSeq(list, ",") {
-		if strings.EqualFold(strings.TrimSpace(w), name) {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *State) checkArray(n *newJob) *wire.Refusal {
@@ -254,13 +237,28 @@ func (s *State) checkNodeNames(n *newJob) *wire.Refusal {
 // checkLimits resolves the time limit and applies EnforcePartLimits.
 func (s *State) checkLimits(n *newJob) *wire.Refusal {
 	n.limit = limitIn(n.spec, n.parts[0].info)
-	if s.set.EnforcePartLimits == "" || strings.EqualFold(s.set.EnforcePartLimits, "NO") {
+	return s.enforce(n.spec, n.parts)
+}
+
+// enforces tells whether jobs over a partition's limits are refused, not kept.
+func (s *State) enforces() bool {
+	return s.set.EnforcePartLimits != "" && !strings.EqualFold(s.set.EnforcePartLimits, "NO")
+}
+
+// enforce refuses what is over the limits of the partitions: of all, or of one,
+// as EnforcePartLimits says.
+func (s *State) enforce(spec *wire.JobSpec, parts []*part) *wire.Refusal {
+	if !s.enforces() {
 		return nil
 	}
 	ok := 0
 	var last *wire.Refusal
-	for _, p := range n.parts {
-		if r := overLimits(n.spec, p.info); r != nil {
+	for _, p := range parts {
+		r := overLimits(spec, p.info)
+		if r == nil {
+			r = notPermitted(spec, p.info)
+		}
+		if r != nil {
 			last = r
 		} else {
 			ok++

@@ -44,6 +44,9 @@ func (s *State) updateJobs(ev *Update) *wire.UpdateReply {
 			u, _ := s.tryUpdate(j, ev)
 			s.putUpdate(u)
 			changed++
+			if u.warning != nil {
+				reply.Jobs = append(reply.Jobs, &wire.JobOutcome{Id: model.JobID(j.st), Refusal: u.warning})
+			}
 		}
 	}
 	if changed == 0 {
@@ -68,6 +71,8 @@ type jobUpdate struct {
 	limit  bool // the time limit has changed
 	spoke  bool // the spec has changed
 	endSet bool // the end is given, not computed
+	// warning is said although the change is made: the partitions will not take the job.
+	warning *wire.Refusal
 }
 
 func (s *State) checkUpdate(j *job, ev *Update) *wire.Refusal {
@@ -99,6 +104,9 @@ func (s *State) tryUpdate(j *job, ev *Update) (*jobUpdate, *wire.Refusal) {
 		}
 		if r := s.checkNodeNames(n); r != nil {
 			return nil, r
+		}
+		if s.checkGroups(u.spec, u.parts) != nil || s.enforce(u.spec, u.parts) != nil {
+			u.warning = errPartConfig
 		}
 	}
 	return u, nil

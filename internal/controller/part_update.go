@@ -24,7 +24,7 @@ func (s *State) updatePartition(ev *Update) *wire.UpdateReply {
 			Name: name, State: "UP", MaxTime: Unlimited, MaxNodes: Unlimited, PriorityJobFactor: 1, PriorityTier: 1,
 			MinNodes: 1, MaxCpusPerNode: Unlimited, MaxCpusPerSocket: Unlimited, Oversubscribe: "NO", Exclusive: "NO",
 		}
-		if r := s.partFields(info, ev.Request.Fields); r != nil {
+		if r := s.partFields(info, ev); r != nil {
 			return &wire.UpdateReply{Refusal: r}
 		}
 		p = &part{info: info, byHand: true}
@@ -37,7 +37,7 @@ func (s *State) updatePartition(ev *Update) *wire.UpdateReply {
 		return s.deletePartition(p)
 	}
 	info := clonePart(p.info)
-	if r := s.partFields(info, ev.Request.Fields); r != nil {
+	if r := s.partFields(info, ev); r != nil {
 		return &wire.UpdateReply{Refusal: r}
 	}
 	p.info, p.byHand = info, true
@@ -91,10 +91,13 @@ func (s *State) deletePartition(p *part) *wire.UpdateReply {
 }
 
 // partFields changes fields of a copy.
-func (s *State) partFields(p *wire.PartitionInfo, fields []*wire.FieldUpdate) *wire.Refusal {
-	for _, f := range fields {
+func (s *State) partFields(p *wire.PartitionInfo, ev *Update) *wire.Refusal {
+	for _, f := range ev.Request.Fields {
 		if r := s.partField(p, f); r != nil {
 			return r
+		}
+		if strings.EqualFold(f.Key, "AllowGroups") {
+			p.AllowGids = ev.Groups
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ var (
 	errUser           = refusal(2010, "Invalid user id")
 	errHeld           = refusal(2074, "Job is in held state, pending scheduler release")
 	errNotHere        = refusal(2059, "Requested operation not supported on this system")
+	errGroup          = refusal(2003, "User's group not permitted to use this partition")
 	errNotInPartition = refusal(2004, "Requested nodes not in this partition")
 	errNodeCount      = refusal(2006, "Node count specification invalid")
 	errNodeConfig     = refusal(2014, "Requested node configuration is not available")
@@ -17,6 +18,8 @@ var (
 	errMemory = refusal(2014, "Requested node configuration is not available")
 	// The same for CPUs that the memory costs.
 	errCPUs          = refusal(2014, "Requested node configuration is not available")
+	errPartConfig    = refusal(2015, "Requested partition configuration not available now")
+	errQOS           = refusal(2066, "Invalid qos specification")
 	errNodesBusy     = refusal(2016, "Requested nodes are busy")
 	errJobID         = refusal(2017, "Invalid job id specified")
 	errNodeName      = refusal(2018, "Invalid node name specified")

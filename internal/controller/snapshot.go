@@ -128,7 +128,12 @@ func (s *State) entry(j *job) (sched.Job, sched.Reason) {
 			return e, sched.Reason{Code: model.ReasonArrayTaskLimit, Missing: "as many tasks of the array run as its limit allows"}
 		}
 	}
+	var out sched.Reason
 	for _, p := range j.parts {
+		if why := keptOut(j.spec, p.info); why.Code != "" {
+			out = why
+			continue
+		}
 		limit := j.spec.TimeLimit
 		if limit == 0 {
 			limit = limitIn(j.spec, p.info)
@@ -138,6 +143,9 @@ func (s *State) entry(j *job) (sched.Job, sched.Reason) {
 		if p.info.MaxTime == 0 || limit <= p.info.MaxTime {
 			e.Partitions = append(e.Partitions, p.index)
 		}
+	}
+	if len(e.Partitions) == 0 && out.Code != "" {
+		return e, out
 	}
 	if len(e.Partitions) == 0 {
 		return e, sched.Reason{Code: model.ReasonPartitionTimeLimit, Missing: "the time limit is above the partition's MaxTime"}

@@ -2,6 +2,7 @@ package ctld
 
 import (
 	"context"
+	"strings"
 
 	"muster/internal/conf"
 	"muster/internal/controller"
@@ -20,6 +21,7 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 	if err != nil {
 		return nil, err
 	}
+	d.lookUpGroups(ctx, set)
 	rules, err := d.rules(next)
 	if err != nil {
 		return nil, err
@@ -54,6 +56,20 @@ func (d *daemon) Reconfigure(ctx context.Context, actor controller.Actor, id str
 		d.log.Warn(n)
 	}
 	return answer, nil
+}
+
+// lookUpGroups fills in the ids of the groups that may use a partition.
+func (d *daemon) lookUpGroups(ctx context.Context, set *controller.Settings) {
+	for _, p := range set.Partitions {
+		if p.AllowGroups == "" {
+			continue
+		}
+		gids, missing := d.resolver.GroupIDs(ctx, strings.Split(p.AllowGroups, ","))
+		for _, err := range missing {
+			d.log.Warn("AllowGroups: this group lets nobody in", "partition", p.Name, "error", err)
+		}
+		p.AllowGids = gids
+	}
 }
 
 // Shutdown ends this process in order.

@@ -243,6 +243,7 @@ func (d *daemon) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.lookUpGroups(ctx, set)
 	opts, err := d.serverOptions(lease)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // question is what is asked of the name service, and how its absence is named.
@@ -110,13 +111,19 @@ func (r *Resolver) Groups(ctx context.Context, u User) ([]uint32, error) {
 	return slices.Clone(gids), err
 }
 
-// InGroup tells whether a user belongs to the named group, primary or
-// supplementary (AllowGroups of a partition).
-func (r *Resolver) InGroup(ctx context.Context, u User, group string) (bool, error) {
-	g, err := r.LookupGroup(ctx, group)
-	if err != nil {
-		return false, err
+// GroupIDs are the ids of the named groups (AllowGroups of a partition), and why
+// others are not among them.
+func (r *Resolver) GroupIDs(ctx context.Context, names []string) (gids []uint32, missing []error) {
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		g, err := r.LookupGroup(ctx, name)
+		if err != nil {
+			missing = append(missing, err)
+			continue
+		}
+		gids = append(gids, g.GID)
 	}
-	gids, err := r.Groups(ctx, u)
-	return slices.Contains(gids, g.GID), err
+	return gids, missing
 }

@@ -76,9 +76,10 @@ func TestLookups(t *testing.T) {
 	gids, err := r.Groups(ctx, u)
 	require.NoError(t, err)
 	assert.Equal(t, []uint32{600, 700, 710}, gids, "the primary group first, once")
-	in, err := r.InGroup(ctx, u, "gpu")
-	require.NoError(t, err)
-	assert.True(t, in)
+	ids, missing := r.GroupIDs(ctx, []string{"gpu", " ", "nosuch"})
+	assert.Equal(t, []uint32{700}, ids)
+	assert.Len(t, missing, 1)
+	assert.ErrorIs(t, missing[0], ErrNotFound)
 
 	gids, err = r.Groups(ctx, User{Name: "sp ace", UID: 5002, GID: 600})
 	require.NoError(t, err)

@@ -960,6 +960,7 @@ type PartitionInfo struct {
 	PowerDownOnIdle      bool                   `protobuf:"varint,45,opt,name=power_down_on_idle,json=powerDownOnIdle" json:"power_down_on_idle,omitempty"`
 	NodeNames            []string               `protobuf:"bytes,46,rep,name=node_names,json=nodeNames" json:"node_names,omitempty"`
 	TotalMem             uint32                 `protobuf:"varint,47,opt,name=total_mem,json=totalMem" json:"total_mem,omitempty"`
+	AllowGids            []uint32               `protobuf:"varint,48,rep,packed,name=allow_gids,json=allowGids" json:"allow_gids,omitempty"` // of allow_groups, as looked up when it was set
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -1323,6 +1324,13 @@ func (x *PartitionInfo) GetTotalMem() uint32 {
 	return 0
 }
 
+func (x *PartitionInfo) GetAllowGids() []uint32 {
+	if x != nil {
+		return x.AllowGids
+	}
+	return nil
+}
+
 // What was changed by hand and outlives a restart, when ReconfigFlags keeps it.
 type PartitionState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1477,7 +1485,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\x05owner\x18\x1a \x01(\tR\x05owner\x12\x1b\n" +
 	"\tmcs_label\x18\x1b \x01(\tR\bmcsLabel\x12\x1f\n" +
 	"\valloc_cores\x18\x1c \x01(\rR\n" +
-	"allocCores\"\xc2\f\n" +
+	"allocCores\"\xe1\f\n" +
 	"\rPartitionInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\tR\x05nodes\x12\x1d\n" +
@@ -1534,7 +1542,9 @@ const file_cluster_proto_rawDesc = "" +
 	"\x12power_down_on_idle\x18- \x01(\bR\x0fpowerDownOnIdle\x12\x1d\n" +
 	"\n" +
 	"node_names\x18. \x03(\tR\tnodeNames\x12\x1b\n" +
-	"\ttotal_mem\x18/ \x01(\rR\btotalMem\"O\n" +
+	"\ttotal_mem\x18/ \x01(\rR\btotalMem\x12\x1d\n" +
+	"\n" +
+	"allow_gids\x180 \x03(\rR\tallowGids\"O\n" +
 	"\x0ePartitionState\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x04info\x18\x02 \x01(\v2\x15.muster.PartitionInfoR\x04info*[\n" +

@@ -283,7 +283,7 @@ func (s *session) loadNodes(ctx context.Context, req *wire.NodesRequest) ([]*wir
 func (s *session) loadPartitions(ctx context.Context, id string) ([]*wire.PartitionInfo, bool) {
 	var reply *wire.PartitionsReply
 	err := s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
-		reply, err = ctld.Partitions(ctx, &wire.PartitionsRequest{Name: id, All: s.all || id != ""})
+		reply, err = ctld.Partitions(ctx, &wire.PartitionsRequest{Name: id, All: s.all})
 		return err
 	})
 	switch {

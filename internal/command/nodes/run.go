@@ -297,7 +297,7 @@ func (t *Table) Append(b []byte, header bool, rows []*Row) []byte {
 func (q *query) load(ctx context.Context, p *command.Program, c *client.Client, view *Context) (parts []*wire.PartitionInfo, nodes []*wire.NodeInfo, code int) {
 	reply := &wire.PartitionsReply{}
 	err := c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
-		reply, err = ctld.Partitions(ctx, &wire.PartitionsRequest{All: q.all})
+		reply, err = ctld.Partitions(ctx, &wire.PartitionsRequest{All: q.all || q.partitions != ""})
 		return err
 	})
 	all := &client.Nodes{}

@@ -39,6 +39,7 @@ SlurmdTimeout=60
 //	         the whole node's memory
 //	amounts  defaults and bounds of memory of several kinds; the last node keeps
 //	         a core and some memory for the system
+//	policies who may use which partition, who sees what, and the small limits
 var shapes = map[string]Shape{
 	"base": {
 		Nodes: 4, CPUs: 16, Threads: 1, Memory: 16000, GPUs: 8, GPUType: "tesla",
@@ -66,6 +67,24 @@ PartitionName=percpu Nodes=node1 DefMemPerCPU=20 MaxTime=INFINITE State=UP
 PartitionName=pernode Nodes=node1 DefMemPerNode=300 MaxTime=INFINITE State=UP
 PartitionName=pergpu Nodes=node1 DefMemPerGPU=70 MaxTime=INFINITE State=UP
 PartitionName=most Nodes=node1 MaxMemPerCPU=100 MaxTime=INFINITE State=UP
+`,
+	},
+	"policies": {
+		Nodes: 2, CPUs: 16, Threads: 1, Memory: 16000,
+		Conf: common + `DefMemPerCPU=100
+PrivateData=jobs,users
+MaxArraySize=11
+RequeueExit=3,20-29
+RequeueExitHold=4
+PropagateResourceLimitsExcept=NOFILE
+SchedulerParameters=max_script_size=4194304
+PartitionName=debug Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP
+PartitionName=alice Nodes=node1 AllowGroups=alice MaxTime=INFINITE State=UP
+PartitionName=bob Nodes=node1 AllowGroups=bob MaxTime=INFINITE State=UP
+PartitionName=both Nodes=node1 AllowGroups=bob,alice MaxTime=INFINITE State=UP
+PartitionName=normal Nodes=node1 AllowQos=normal MaxTime=INFINITE State=UP
+PartitionName=denied Nodes=node1 DenyQos=normal MaxTime=INFINITE State=UP
+PartitionName=open Nodes=node1 MaxTime=INFINITE State=UP
 `,
 	},
 }
