@@ -202,6 +202,19 @@ func TestStepWithoutSrunEnds(t *testing.T) {
 	assert.EqualValues(t, 15, n.steps[len(n.steps)-1].ExitStatus)
 }
 
+// TestEndedStepDoesNotWaitForItsSrun: an srun that was ended with the job is not
+// waited for as one that lost its connection.
+func TestEndedStepDoesNotWaitForItsSrun(t *testing.T) {
+	n := startNode(t, openDir(t), withSettings(func(s *Settings) { s.ReattachWait = time.Hour }))
+	n.startHolder(1)
+	s := n.launchStep(n.stepLaunch(1, 0, []uint32{0}, "sh", "-c", "yes"))
+	s.hear(false, func(o *wire.StepOut) bool { return o.GetStarted() != nil })
+	s.close()
+	n.Order(&wire.NodeOrder{Body: &wire.NodeOrder_Terminate{Terminate: &wire.Terminate{Key: 1, Attempt: 1, KillWait: 30}}})
+	n.wait(t, "the step's end", func() bool { return len(n.steps) > 0 && n.steps[len(n.steps)-1].Ended })
+	assert.EqualValues(t, 15, n.steps[len(n.steps)-1].ExitStatus)
+}
+
 func TestStepSignalsAndTermination(t *testing.T) {
 	n := startNode(t, openDir(t))
 	n.startHolder(1)

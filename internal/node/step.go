@@ -41,6 +41,7 @@ type stepHandle struct {
 	released bool // nobody will read its output
 	readers  int  // sruns that follow it
 	losing   *time.Timer
+	ending   bool // it was told to end
 
 	mu   sync.Mutex
 	sock net.Conn
@@ -113,7 +114,13 @@ func (h *stepHandle) send(kind steplink.Kind, body []byte) {
 	_ = steplink.WriteFrame(h.sock, kind, body)
 }
 
+// terminate ends the step. Its srun may have been ended with the job: it is
+// given little time to come back for the rest of the output.
 func (h *stepHandle) terminate(t steplink.Terminate) {
+	h.ending = true
+	if h.losing != nil {
+		h.losing.Reset(endingWait)
+	}
 	h.send(steplink.KindTerminate, steplink.Marshal(t))
 }
 
@@ -418,10 +425,18 @@ func (h *stepHandle) left() {
 
 func (h *stepHandle) awaitSrunLocked() {
 	n := h.run.node
-	if wait := n.settings.ReattachWait; wait >= 0 && h.readers <= 0 && h.losing == nil && n.ctx.Err() == nil {
+	wait := n.settings.ReattachWait
+	if h.ending {
+		wait = endingWait
+	}
+	if wait >= 0 && h.readers <= 0 && h.losing == nil && n.ctx.Err() == nil {
 		h.losing = time.AfterFunc(wait, h.abandon)
 	}
 }
+
+// endingWait is how long a step that is being ended keeps its output for an srun
+// that is not connected.
+const endingWait = time.Second
 
 func (h *stepHandle) abandon() {
 	n := h.run.node
@@ -430,7 +445,7 @@ func (h *stepHandle) abandon() {
 	if h.readers > 0 || n.ctx.Err() != nil {
 		return
 	}
-	h.released = true
+	h.released, h.losing = true, nil
 	h.terminate(steplink.Terminate{KillWait: uint32(n.settings.KillWait / time.Second)})
 	h.send(steplink.KindRelease, nil)
 }
