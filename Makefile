@@ -71,7 +71,7 @@ setup: ## install the Debian packages that are missing (as root)
 	@test/setup
 
 .PHONY: install
-install: build ## into DESTDIR/PREFIX: bin, sbin, systemd units, samples
+install: build ## into DESTDIR/PREFIX: bin, sbin, manual pages, completions, systemd units, samples
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/share/doc/muster/examples
 	for c in $(filter-out devcluster,$(COMMANDS)); do install -m 755 $(BUILD)/bin/$$c $(DESTDIR)$(PREFIX)/bin/ || exit 1; done
 	for d in $(DAEMONS); do install -m 755 $(BUILD)/sbin/$$d $(DESTDIR)$(PREFIX)/sbin/ || exit 1; done
@@ -79,6 +79,8 @@ install: build ## into DESTDIR/PREFIX: bin, sbin, systemd units, samples
 	for u in etc/systemd/*.service; do \
 	    sed 's|/usr/local/|$(PREFIX)/|' $$u >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} && \
 	    chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/$${u##*/} || exit 1; done
+	$(GO) run ./internal/command/manual/generate $(DESTDIR)$(PREFIX)/share
+	@for a in $(ALIASES); do echo ".so man8/$${a#*:}.8" >$(DESTDIR)$(PREFIX)/share/man/man8/$${a%:*}.8; done
 	install -m 644 LICENSE README.md etc/*.conf $(DESTDIR)$(PREFIX)/share/doc/muster/
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(PREFIX)/share/doc/muster/examples/
 
