@@ -201,7 +201,11 @@ func (r *Row) cpus() uint32 {
 	return n
 }
 
+// nodes are those held, or while a job waits the fewest that it asked for.
 func (r *Row) nodes() uint32 {
+	if r.Step == nil && !r.started() && len(r.State.Alloc) == 0 {
+		return max(r.Spec.MinNodes, 1)
+	}
 	if r.Step == nil {
 		return r.State.NumNodes
 	}
