@@ -19,10 +19,13 @@ func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) erro
 	sel.fold = r.FoldTasks
 	p := &jobPages{stream: stream, now: s.Clock().Unix()}
 	m := newMask(r)
+	hid, shown := false, false
 	found := sel.jobs(v, func(j *controller.JobView) bool {
 		if !s.rules().Policy.MaySeeJob(c, j.Spec.Uid, j.Spec.Account) {
+			hid = true
 			return true
 		}
+		shown = true
 		info := p.next()
 		s.fill(info, v, j, m, r)
 		p.err = p.add(info)
@@ -31,7 +34,7 @@ func (s *Server) Jobs(r *wire.JobsRequest, stream wire.DRPCCtld_JobsStream) erro
 	if p.err != nil {
 		return p.err
 	}
-	if !found && len(sel.sel.Jobs) == 1 {
+	if (!found || hid && !shown) && len(sel.sel.Jobs) == 1 {
 		return stream.Send(&wire.JobsPage{Refusal: refusal(codeInvalidJob, textInvalidJob)})
 	}
 	return p.flush(true)

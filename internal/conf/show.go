@@ -86,6 +86,12 @@ func (c *Config) showParam(p *Param, rt Runtime, add func(k, v string)) {
 		add(showMem("DefMem", c.DefMem))
 	case "MaxMemPerNode":
 		add(showMem("MaxMem", c.MaxMem))
+	case "PropagateResourceLimits":
+		limits := c.showValue(p)
+		if len(c.PropagateLimitsExcept) > 0 { // the one takes the place of the other
+			limits = nullText
+		}
+		add(p.Name, limits)
 	case "MaxNodeCount":
 		add(p.Name, strconv.Itoa(len(c.Nodes)))
 	case "SlurmUser":

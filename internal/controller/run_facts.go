@@ -107,7 +107,7 @@ func (s *State) batchEnded(j *job, f *wire.RunFact) {
 	case sig == 0 && s.set.RequeueExit[code]:
 		s.requeueRun(j, requeueHow{as: wire.BaseState_PENDING})
 	case sig == 0 && s.set.RequeueExitHold[code]:
-		s.requeueRun(j, requeueHow{as: wire.BaseState_PENDING, hold: true, byUser: true, special: true, reason: model.ReasonRequeuedHeld})
+		s.requeueRun(j, requeueHow{as: wire.BaseState_PENDING, hold: true, byUser: true, special: true})
 	case sig != 0:
 		s.endRun(j, wire.BaseState_FAILED, status, raisedSignal(sig), terminateNow)
 	default:
