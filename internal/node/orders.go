@@ -138,7 +138,15 @@ func (n *Node) terminate(t *wire.Terminate) {
 	if t.OneStep {
 		if s := r.steps[t.Step]; s != nil {
 			s.terminate(r.termination(t, t.Step))
+			return
 		}
+		// Its srun gave it up before it came here: nothing of it is left, and it
+		// must not begin any more.
+		if r.givenUp == nil {
+			r.givenUp = make(map[int32]bool)
+		}
+		r.givenUp[t.Step] = true
+		n.reports.StepFact(t.Key, t.Attempt, &wire.StepFact{Step: t.Step, Ended: true, End: time.Now().Unix()})
 		return
 	}
 	if r.fact.Stage == wire.RunStage_STAGE_GONE {

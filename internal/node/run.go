@@ -30,6 +30,7 @@ type run struct {
 	accepted  bool
 	fact      *wire.RunFact
 	steps     map[int32]*stepHandle
+	givenUp   map[int32]bool // steps that were ended before they were started here
 	stop      *wire.Terminate
 	suspended bool
 	closed    bool // no further steps

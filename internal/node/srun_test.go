@@ -215,6 +215,18 @@ func TestEndedStepDoesNotWaitForItsSrun(t *testing.T) {
 	assert.EqualValues(t, 15, n.steps[len(n.steps)-1].ExitStatus)
 }
 
+// TestGivenUpStepIsReported: a step that its srun gave up before it came here is
+// over at once, and does not begin later.
+func TestGivenUpStepIsReported(t *testing.T) {
+	n := startNode(t, openDir(t))
+	n.startHolder(1)
+	n.Order(&wire.NodeOrder{Body: &wire.NodeOrder_Terminate{Terminate: &wire.Terminate{Key: 1, Attempt: 1, OneStep: true, Step: 0}}})
+	n.wait(t, "the step's end", func() bool { return len(n.steps) > 0 && n.steps[len(n.steps)-1].Ended })
+	s := n.launchStep(n.stepLaunch(1, 0, []uint32{0}, "true"))
+	s.hear(true, nil)
+	assert.Contains(t, s.text, "given up")
+}
+
 func TestStepSignalsAndTermination(t *testing.T) {
 	n := startNode(t, openDir(t))
 	n.startHolder(1)

@@ -57,8 +57,12 @@ func (r *run) startStep(spec *steplink.Spec, number int32) (*stepHandle, error) 
 		n.mu.Unlock()
 		return nil, errors.New("the job is ending")
 	}
-	if r.steps[number] != nil {
+	if r.steps[number] != nil || r.givenUp[number] {
+		given := r.givenUp[number]
 		n.mu.Unlock()
+		if given {
+			return nil, fmt.Errorf("step %d has been given up", number)
+		}
 		return nil, fmt.Errorf("step %d was already started", number)
 	}
 	r.steps[number] = h
