@@ -1,18 +1,29 @@
-// Package origlimit remembers the soft limit of open files that this process
-// was started with. The os package raises it for the Go program's own sake;
+// Package origlimit remembers the limits of open files that this process was
+// started with. The Go runtime raises the soft one for the program's own sake;
 // the programs that it starts for users must get the original.
 //
-// It must import nothing but syscall: packages are initialised in the order of
-// their paths once their imports are ready, so this one comes before os.
+// It must not import syscall, in whose initialisation the limit is raised:
+// packages are initialised in the order of their paths once their imports are
+// ready, so this one, without imports, comes before it.
 package origlimit
 
-import "syscall"
+import _ "unsafe" // for go:linkname
+
+// Limit is a soft and a hard limit, laid out as the kernel's struct rlimit64.
+type Limit struct{ Cur, Max uint64 }
 
 // NoFile is RLIMIT_NOFILE as it was at the start.
 var NoFile = read()
 
-func read() syscall.Rlimit {
-	var limit syscall.Rlimit
-	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) // cannot fail for an own limit
+const rlimitNoFile = 7 // on every architecture that is built for
+
+// prlimit is open to others by name, as golang.org/x/sys uses it.
+//
+//go:linkname prlimit syscall.prlimit
+func prlimit(pid int, resource int, next *Limit, old *Limit) error
+
+func read() Limit {
+	var limit Limit
+	_ = prlimit(0, rlimitNoFile, nil, &limit) // cannot fail for an own limit
 	return limit
 }

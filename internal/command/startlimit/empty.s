@@ -1,0 +1,1 @@
+// Lets the compiler accept a function without a body.
