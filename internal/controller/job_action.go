@@ -14,31 +14,58 @@ func (s *State) action(ev *JobAction) *wire.JobOutcomes {
 	say := func(id string, r *wire.Refusal) {
 		reply.Jobs = append(reply.Jobs, &wire.JobOutcome{Id: id, Refusal: r})
 	}
-	all := s.choose(req.Jobs, func(ref *wire.JobRef) { say(refText(ref), errJobID) })
+	for _, ref := range req.Jobs {
+		found := s.chooseOne(ref)
+		if s.isArray(ref) {
+			reply.Jobs = append(reply.Jobs, s.actArray(ref, found, ev)...)
+			continue
+		}
+		if len(found) == 0 {
+			say(refText(ref), errJobID)
+		}
+		for _, c := range found {
+			say(refText(ref), s.actChosen(c, ev))
+		}
+	}
 	if len(req.Names) > 0 {
 		for _, j := range inOrder(s.jobs) {
 			if slices.Contains(req.Names, j.spec.Name) && !model.Ended(j.st.State) && ev.Actor.may(j.spec.Uid) {
-				all = append(all, chosen{j: j})
+				say(model.JobID(j.st), s.actChosen(chosen{j: j}, ev))
 			}
 		}
 	}
-	for _, c := range all {
-		id := model.JobID(c.j.st)
-		if c.ref != nil {
-			id = refText(c.ref)
-		}
-		if !ev.Actor.may(c.j.spec.Uid) {
-			say(id, notOwner(req.Verb))
+	return reply
+}
+
+// actArray acts on tasks of an array; of a whole array only on those that it
+// concerns.
+func (s *State) actArray(ref *wire.JobRef, found []chosen, ev *JobAction) []*wire.JobOutcome {
+	done := unknownTasks(ref, found)
+	for _, c := range found {
+		if ref.Tasks == "" && !applies(ev.Request.Verb, c.j.st) && len(found) > 1 && ev.Actor.may(c.j.spec.Uid) {
 			continue
 		}
-		if c.j.arr != nil && c.ref != nil && c.ref.Tasks == "" && !applies(req.Verb, c.j.st) && len(all) > 1 {
-			continue // of a whole array only those that it concerns
-		}
-		for _, j := range s.records(c) {
-			say(id, s.act(j, req, ev.Actor))
+		tasks := tasksOf(c)
+		done = append(done, taskOutcome{tasks, s.actChosen(c, ev)})
+	}
+	if out := arrayOutcomes(ref.JobId, done); out != nil {
+		return out
+	}
+	return []*wire.JobOutcome{{Id: refText(ref)}}
+}
+
+// actChosen acts on what a choice stands for.
+func (s *State) actChosen(c chosen, ev *JobAction) *wire.Refusal {
+	if !ev.Actor.may(c.j.spec.Uid) {
+		return notOwner(ev.Request.Verb)
+	}
+	var last *wire.Refusal
+	for _, j := range s.records(c) {
+		if r := s.act(j, ev.Request, ev.Actor); r != nil {
+			last = r
 		}
 	}
-	return reply
+	return last
 }
 
 // notOwner is what somebody else is told: Slurm has two words for it.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,41 +22,57 @@ func (s *State) updateJobs(ev *Update) *wire.UpdateReply {
 		return reply
 	}
 	found := s.chooseOne(ref)
+	if s.isArray(ref) {
+		reply.Jobs, reply.Refusal = s.updateArray(ref, found, ev)
+		return reply
+	}
 	if len(found) == 0 {
 		reply.Refusal = errJobID
 		return reply
 	}
-	changed := 0
-	var last *wire.Refusal
+	warning, refused := s.updateChosen(found[0], ev)
+	reply.Refusal = refused
+	if warning != nil {
+		reply.Jobs = []*wire.JobOutcome{{Id: model.JobID(found[0].j.st), Refusal: warning}}
+	}
+	return reply
+}
+
+// updateArray changes tasks of an array; of a whole array those that have not ended.
+func (s *State) updateArray(ref *wire.JobRef, found []chosen, ev *Update) ([]*wire.JobOutcome, *wire.Refusal) {
+	done := unknownTasks(ref, found)
 	for _, c := range found {
 		if len(found) > 1 && model.Ended(c.j.st.State) {
 			continue
 		}
-		if !ev.Actor.may(c.j.spec.Uid) {
-			reply.Refusal = errUser
-			return reply
-		}
-		// The check is made before tasks are taken out of their array.
-		if last = s.checkUpdate(c.j, ev); last != nil {
-			reply.Jobs = append(reply.Jobs, &wire.JobOutcome{Id: model.JobID(c.j.st), Refusal: last})
-			continue
-		}
-		for _, j := range s.records(c) {
-			u, _ := s.tryUpdate(j, ev)
-			s.putUpdate(u)
-			changed++
-			if u.warning != nil {
-				reply.Jobs = append(reply.Jobs, &wire.JobOutcome{Id: model.JobID(j.st), Refusal: u.warning})
-			}
-		}
+		tasks := tasksOf(c)
+		warning, refused := s.updateChosen(c, ev)
+		done = append(done, taskOutcome{tasks, cmp.Or(refused, warning)})
 	}
-	if changed == 0 {
-		reply.Refusal = last
-		if last == nil {
-			reply.Refusal = errDone
-		}
+	if len(done) == 0 {
+		return nil, errDone
 	}
-	return reply
+	return arrayOutcomes(ref.JobId, done), nil
+}
+
+// updateChosen changes what a choice stands for. The check is made before tasks
+// are taken out of their array. A warning is said although the change is made.
+func (s *State) updateChosen(c chosen, ev *Update) (warning, refused *wire.Refusal) {
+	if !ev.Actor.may(c.j.spec.Uid) {
+		return nil, errUser
+	}
+	if r := s.checkUpdate(c.j, ev); r != nil {
+		return nil, r
+	}
+	for _, j := range s.records(c) {
+		u, r := s.tryUpdate(j, ev)
+		if r != nil {
+			return warning, r
+		}
+		s.putUpdate(u)
+		warning = cmp.Or(u.warning, warning)
+	}
+	return warning, nil
 }
 
 // jobUpdate is a change of a job being made up on copies.

@@ -1576,6 +1576,7 @@ type JobOutcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id" json:"id,omitempty"`
 	Refusal       *Refusal               `protobuf:"bytes,2,opt,name=refusal" json:"refusal,omitempty"`
+	Array         bool                   `protobuf:"varint,3,opt,name=array" json:"array,omitempty"` // the id is a list of tasks of an array
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1622,6 +1623,13 @@ func (x *JobOutcome) GetRefusal() *Refusal {
 		return x.Refusal
 	}
 	return nil
+}
+
+func (x *JobOutcome) GetArray() bool {
+	if x != nil {
+		return x.Array
+	}
+	return false
 }
 
 type JobOutcomes struct {
@@ -3679,11 +3687,12 @@ const file_ctld_proto_rawDesc = "" +
 	"batch_only\x18\x05 \x01(\bR\tbatchOnly\x12\x12\n" +
 	"\x04full\x18\x06 \x01(\bR\x04full\x12\x14\n" +
 	"\x05hurry\x18\a \x01(\bR\x05hurry\x12#\n" +
-	"\radmin_comment\x18\b \x01(\tR\fadminComment\"G\n" +
+	"\radmin_comment\x18\b \x01(\tR\fadminComment\"]\n" +
 	"\n" +
 	"JobOutcome\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12)\n" +
-	"\arefusal\x18\x02 \x01(\v2\x0f.muster.RefusalR\arefusal\"|\n" +
+	"\arefusal\x18\x02 \x01(\v2\x0f.muster.RefusalR\arefusal\x12\x14\n" +
+	"\x05array\x18\x03 \x01(\bR\x05array\"|\n" +
 	"\vJobOutcomes\x12)\n" +
 	"\arefusal\x18\x01 \x01(\v2\x0f.muster.RefusalR\arefusal\x12&\n" +
 	"\x04jobs\x18\x02 \x03(\v2\x12.muster.JobOutcomeR\x04jobs\x12\x1a\n" +

@@ -551,6 +551,7 @@ func (m *JobOutcome) CloneVT() *JobOutcome {
 	r := new(JobOutcome)
 	r.Id = m.Id
 	r.Refusal = m.Refusal.CloneVT()
+	r.Array = m.Array
 	if len(m.unknownFields) > 0 {
 		r.unknownFields = make([]byte, len(m.unknownFields))
 		copy(r.unknownFields, m.unknownFields)
@@ -2696,6 +2697,16 @@ func (m *JobOutcome) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.Array {
+		i--
+		if m.Array {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x18
 	}
 	if m.Refusal != nil {
 		size, err := m.Refusal.MarshalToSizedBufferVT(dAtA[:i])
@@ -5153,6 +5164,9 @@ func (m *JobOutcome) SizeVT() (n int) {
 	if m.Refusal != nil {
 		l = m.Refusal.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.Array {
+		n += 2
 	}
 	n += len(m.unknownFields)
 	return n
@@ -9793,6 +9807,26 @@ func (m *JobOutcome) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Array", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Array = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

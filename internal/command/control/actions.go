@@ -59,21 +59,40 @@ func (s *session) act(ctx context.Context, verb wire.JobVerb, req *wire.JobActio
 	case reply.Refusal.GetCode() != 0:
 		s.fail("%s error: %s", callOf(verb), reply.Refusal.Message)
 	default:
+		var last *wire.JobOutcome
 		for _, m := range reply.Messages {
 			s.p.Raw("%s", m)
 		}
 		for _, o := range reply.Jobs {
 			if o.Refusal.GetCode() != 0 {
-				s.refuse(verb, o.Id, o.Refusal.Message)
+				s.outcome(o)
+				last = o
 			}
+		}
+		if last != nil && !last.Array {
+			s.twice(verb, last.Refusal.Message)
 		}
 	}
 }
 
-// refuse reports what the controller said of one job. Holding and releasing say
-// it twice, and clients match either line.
+// outcome reports what the controller said of one job, or of tasks of an array.
+func (s *session) outcome(o *wire.JobOutcome) {
+	if o.Array {
+		s.fail("%s: %s", o.Id, o.Refusal.Message)
+		return
+	}
+	s.fail("%s for job %s", o.Refusal.Message, o.Id)
+}
+
+// refuse reports what is wrong with one job.
 func (s *session) refuse(verb wire.JobVerb, id, message string) {
 	s.fail("%s for job %s", message, id)
+	s.twice(verb, message)
+}
+
+// twice: holding and releasing say at the end what went wrong last, and clients
+// match either line.
+func (s *session) twice(verb wire.JobVerb, message string) {
 	switch verb {
 	case wire.JobVerb_VERB_HOLD, wire.JobVerb_VERB_UHOLD, wire.JobVerb_VERB_RELEASE:
 		s.fail("slurm_suspend error: %s", message)

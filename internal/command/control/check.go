@@ -54,6 +54,9 @@ func (s *session) check(c *change) bool {
 		return false
 	}
 	for i, f := range c.fields {
+		if f.Op == "" && f.Key == "Nice" {
+			f.Value = "100" // alone it is what --nice alone is
+		}
 		var ok bool
 		switch c.entity {
 		case "job":
@@ -85,15 +88,15 @@ func (s *session) checkJobValue(key, value string) bool {
 			s.p.Error("Invalid NumCPUs value: %s", value)
 			return false
 		}
-	case "StartTime", "EndTime", "Deadline":
+	case "StartTime", "EligibleTime", "EndTime", "Deadline":
 		if _, err := slurmtime.Parse(value, s.style.Now); err != nil {
 			s.p.Raw("%v", err)
 			s.p.Raw("No changes specified")
 			return false
 		}
-	case "TimeMin":
+	case "TimeMin", "DelayBoot":
 		if _, err := slurmtime.ParseLimit(value); err != nil {
-			s.p.Error("Invalid TimeMin value")
+			s.p.Error("Invalid %s value", key)
 			return false
 		}
 	case "Contiguous":
@@ -103,7 +106,8 @@ func (s *session) checkJobValue(key, value string) bool {
 		return err == nil || s.invalid(key, value)
 	case "Requeue":
 		return value == "0" || value == "1" || s.invalid(key, value)
-	case "Priority", "NumTasks", "CPUsPerTask", "ArrayTaskThrottle", "MinCPUsNode":
+	case "Priority", "NumTasks", "CPUsPerTask", "ArrayTaskThrottle", "MinCPUsNode", "TasksPerNode", "ReqSockets", "ReqCores",
+		"ReqThreads":
 		return isCount(value) || s.invalid(key, value)
 	}
 	return true

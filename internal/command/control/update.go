@@ -1,10 +1,15 @@
 package control
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"muster/internal/command/client"
+	"muster/internal/model"
 	"muster/internal/wire"
 )
 
@@ -86,8 +91,14 @@ func retarget(pairs []*wire.FieldUpdate) (*change, []string) {
 
 func (c *change) take(pairs []*wire.FieldUpdate, known []string) (*change, []string) {
 	for _, f := range pairs {
+		if f.Op == "" && !(c.entity == "job" && bareKeys[strings.ToLower(f.Key)]) {
+			return nil, c.bare(f.Key)
+		}
 		name := fullName(f.Key, known)
-		if name == "" {
+		if name != "" && f.Op != "=" && f.Op != "" && c.entity == "job" && !signed[name] {
+			return nil, []string{fmt.Sprintf("scontrol: error: Option %s%s%s does not accept [+|-]= syntax", f.Key, f.Op, f.Value)}
+		}
+		if name == "" || f.Op != "=" && f.Op != "" && c.entity != "job" && name != "Nodes" {
 			line := "Update of this parameter is not supported: " + f.Key + f.Op + f.Value
 			if c.entity == "partition" {
 				const error = "scontrol: error: "
@@ -108,6 +119,21 @@ func (c *change) take(pairs []*wire.FieldUpdate, known []string) (*change, []str
 	return c, nil
 }
 
+// bareKeys are the fields of a job that need no value; signed those of which
+// an amount can be added or taken away.
+var (
+	bareKeys = map[string]bool{"nice": true, "resetaccruetime": true}
+	signed   = map[string]bool{"TimeLimit": true}
+)
+
+// bare refuses a field without a value.
+func (c *change) bare(key string) []string {
+	if c.entity == "job" || c.entity == "step" {
+		return []string{"Invalid input: " + key, "Request aborted"}
+	}
+	return []string{"scontrol: error: Invalid input: " + key + "  Request aborted", "slurm_update error: No error"}
+}
+
 // pair cuts `key=value`, `key+=value`, `key-=value` and `key value`.
 func pair(words []string) []*wire.FieldUpdate {
 	var out []*wire.FieldUpdate
@@ -118,6 +144,8 @@ func pair(words []string) []*wire.FieldUpdate {
 		case !ok && i+1 < len(words) && !strings.Contains(words[i+1], "="):
 			i++
 			f.Value = words[i]
+		case !ok:
+			f.Op = ""
 		case strings.HasSuffix(key, "+"), strings.HasSuffix(key, "-"):
 			f.Key, f.Op = key[:len(key)-1], key[len(key)-1:]+"="
 		}
@@ -149,7 +177,7 @@ func (s *session) update(ctx context.Context, words []string) {
 			s.code = 1
 			return
 		case matches(key, "SlurmctldDebug", 9):
-			admin("setdebug", "slurm_set_debug_level error")(s, ctx, []string{value})
+			s.setDebug(ctx, []string{value})
 			return
 		}
 	}
@@ -163,16 +191,32 @@ func (s *session) update(ctx context.Context, words []string) {
 	if !s.check(c) {
 		return
 	}
+	if c.entity != "job" {
+		s.updated(c, c.target, s.sendUpdate(ctx, &wire.UpdateRequest{Entity: c.entity, Target: c.target, Fields: c.fields}))
+		return
+	}
+	if c.target == "" {
+		s.fail("No changes specified")
+		return
+	}
+	// Each job is a request of its own: one that fails keeps none of the others.
+	for _, id := range s.targetJobs(ctx, c.target) {
+		s.updated(c, id, s.sendUpdate(ctx, &wire.UpdateRequest{Entity: c.entity, Target: id, Fields: c.fields}))
+	}
+}
+
+// sendUpdate asks for a change. What keeps it from being answered is a refusal, too.
+func (s *session) sendUpdate(ctx context.Context, req *wire.UpdateRequest) *wire.UpdateReply {
+	req.RequestId = client.RequestID()
 	var reply *wire.UpdateReply
-	req := &wire.UpdateRequest{RequestId: client.RequestID(), Entity: c.entity, Target: c.target, Fields: c.fields}
 	err := s.c.Do(ctx, func(ctx context.Context, ctld wire.DRPCCtldClient) (err error) {
 		reply, err = ctld.Update(ctx, req)
 		return err
 	})
 	if err != nil {
-		reply = &wire.UpdateReply{Refusal: &wire.Refusal{Code: 1, Message: err.Error()}}
+		return &wire.UpdateReply{Refusal: &wire.Refusal{Code: 1, Message: err.Error()}}
 	}
-	s.updated(c, reply)
+	return reply
 }
 
 // hasTarget tells whether a job, node or partition is named, so that a reservation is a
@@ -188,14 +232,40 @@ func hasTarget(words []string) bool {
 	return false
 }
 
-func (s *session) updated(c *change, reply *wire.UpdateReply) {
+// targetJobs are the ids of a list, or of the jobs that have a name.
+func (s *session) targetJobs(ctx context.Context, target string) []string {
+	name, byName := strings.CutPrefix(target, "JobName=")
+	if !byName {
+		return model.SplitRefs(target)
+	}
+	sel := &wire.JobSelect{AllPartitions: true, Names: []string{name}}
+	jobs, refusal, err := s.loadJobs(ctx, &wire.JobsRequest{Select: sel})
+	if err != nil || refusal.GetCode() != 0 {
+		s.fail("slurm_load_jobs error: %s", or(refusal.GetMessage(), fmt.Sprint(err)))
+		return nil
+	}
+	var ids []string
+	for _, j := range jobs {
+		id := strconv.FormatUint(uint64(cmp.Or(j.State.ArrayJobId, j.State.JobId)), 10)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		s.p.Error("No jobs with name '%s'", name)
+		s.code = 1
+	}
+	return ids
+}
+
+func (s *session) updated(c *change, target string, reply *wire.UpdateReply) {
 	for _, m := range reply.Messages {
 		s.p.Raw("%s", m)
 	}
 	said := false
 	for _, o := range reply.Jobs {
 		if o.Refusal.GetCode() != 0 {
-			s.fail("%s for job %s", o.Refusal.Message, o.Id)
+			s.outcome(o)
 			said = true
 		}
 	}
@@ -203,7 +273,7 @@ func (s *session) updated(c *change, reply *wire.UpdateReply) {
 		return
 	}
 	if c.entity == "job" {
-		s.fail("%s for job %s", reply.Refusal.Message, c.target)
+		s.fail("%s for job %s", reply.Refusal.Message, target)
 		return
 	}
 	s.fail("slurm_update error: %s", reply.Refusal.Message)
