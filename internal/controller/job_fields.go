@@ -12,21 +12,32 @@ import (
 
 // shapeFields are the fields of a waiting job that say what nodes it needs.
 var shapeFields = map[string]jobSetter{
-	"contiguous":      yesNo(func(s *wire.JobSpec) *bool { return &s.Contiguous }),
+	"contiguous":      waitingOperator(yesNo(func(s *wire.JobSpec) *bool { return &s.Contiguous })),
 	"corespec":        operatorOnly(count(func(s *wire.JobSpec) *uint32 { return &s.CoreSpec })),
 	"mintmpdisknode":  setTmpDisk,
-	"oversubscribe":   setOverSubscribe,
-	"shared":          setOverSubscribe,
+	"oversubscribe":   waitingOperator(setOverSubscribe),
+	"shared":          waitingOperator(setOverSubscribe),
 	"reqcores":        count(func(s *wire.JobSpec) *uint32 { return &s.CoresPerSocket }),
 	"reqsockets":      count(func(s *wire.JobSpec) *uint32 { return &s.SocketsPerNode }),
 	"reqthreads":      count(func(s *wire.JobSpec) *uint32 { return &s.ThreadsPerCore }),
-	"taskspernode":    count(func(s *wire.JobSpec) *uint32 { return &s.NtasksPerNode }),
+	"taskspernode":    waitingOperator(count(func(s *wire.JobSpec) *uint32 { return &s.NtasksPerNode })),
 	"timemin":         setTimeMin,
 	"switches":        setSwitches,
 	"wait-for-switch": count(func(s *wire.JobSpec) *uint32 { return &s.SwitchesWait }),
 	"delayboot":       setDelayBoot,
 	"mailtype":        setMailType,
 	"resetaccruetime": setAccrue,
+}
+
+// waitingOperator is for what only operators may change, and while the job waits:
+// that it no longer does is what its owner is told first.
+func waitingOperator(set jobSetter) jobSetter {
+	return func(s *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
+		if !waits(u.st) {
+			return errNotPending
+		}
+		return operatorOnly(set)(s, u, f)
+	}
 }
 
 // yesNo makes the setter of a truth value of the request that may change while
@@ -77,7 +88,9 @@ func setTimeMin(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 	case err != nil:
 		return badValue(f.Key, f.Value)
 	case !waits(u.st):
-		return errNotPending
+		return nil // it has its limit; Slurm says nothing, too
+	case limit > u.st.TimeLimit && u.st.TimeLimit != 0:
+		return errTimeMin
 	}
 	u.spec.TimeMin, u.spoke = limit, true
 	return nil

@@ -459,7 +459,7 @@ func setDeadline(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 // setEndTime sets the time limit so that a running job ends then.
 func setEndTime(_ *State, u *jobUpdate, f *wire.FieldUpdate) *wire.Refusal {
 	if u.st.Start == 0 || waits(u.st) {
-		return errPending
+		return errNotRunning
 	}
 	t, err := slurmtime.Parse(f.Value, time.Unix(u.now, 0))
 	if err != nil {

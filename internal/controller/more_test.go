@@ -343,7 +343,7 @@ func TestUpdates(t *testing.T) {
 	require.Equal(t, [2]uint32{1, 300}, [2]uint32{w.job(id).Spec.Switches, w.job(id).Spec.SwitchesWait})
 	require.Nil(t, set(owner, "MailType", "END,FAIL"))
 	require.Nil(t, set(owner, "TimeMin", "3"))
-	require.Nil(t, set(owner, "Contiguous", "yes"))
+	require.NotNil(t, set(owner, "Contiguous", "yes"), "an operator's")
 	require.Nil(t, set(owner, "MinTmpDiskNode", "1G"))
 	require.Nil(t, set(owner, "ReqSockets", "1"))
 	require.NotNil(t, set(owner, "CoreSpec", "1"), "an operator's")
@@ -351,8 +351,6 @@ func TestUpdates(t *testing.T) {
 	require.NotNil(t, set(owner, "DelayBoot", "x"))
 	spec := w.job(id).Spec
 	require.Equal(t, [4]uint32{6, 3, 1, 1024}, [4]uint32{spec.MailType, spec.TimeMin, spec.SocketsPerNode, uint32(spec.TmpDisk)})
-	require.True(t, spec.Contiguous)
-	require.Nil(t, set(owner, "Contiguous", "no"))
 	require.Nil(t, set(owner, "MinTmpDiskNode", "0"))
 	require.Nil(t, set(owner, "ReqSockets", "0"))
 	require.Nil(t, set(owner, "Partition", "short"))

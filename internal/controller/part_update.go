@@ -131,6 +131,19 @@ func (s *State) partField(p *wire.PartitionInfo, f *wire.FieldUpdate) (r *wire.R
 		p.MinNodes, r = parseUint32(f)
 	case "maxnodes":
 		p.MaxNodes, r = parseUint32(f)
+	case "exclusiveuser":
+		var yes bool
+		if yes, r = parseYesNo(f); yes {
+			p.Exclusive = "USER"
+		} else {
+			p.Exclusive = "NO"
+		}
+	case "defmempercpu":
+		p.DefMemKind, p.DefMem, r = partMemory(wire.MemKind_MEM_PER_CPU, f)
+	case "defmempernode":
+		p.DefMemKind, p.DefMem, r = partMemory(wire.MemKind_MEM_PER_NODE, f)
+	case "maxmempercpu":
+		p.MaxMemKind, p.MaxMem, r = partMemory(wire.MemKind_MEM_PER_CPU, f)
 	case "maxcpuspernode":
 		p.MaxCpusPerNode, r = parseUint32(f)
 	case "priorityjobfactor":
@@ -161,6 +174,12 @@ func (s *State) partField(p *wire.PartitionInfo, f *wire.FieldUpdate) (r *wire.R
 		return unknownField(f.Key)
 	}
 	return r
+}
+
+// partMemory reads MiB; 0 = no bound.
+func partMemory(kind wire.MemKind, f *wire.FieldUpdate) (wire.MemKind, uint64, *wire.Refusal) {
+	n, r := parseUint32(f)
+	return kind, uint64(n), r
 }
 
 func orAll(v string) string {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"muster/internal/model"
 	"muster/internal/size"
 	"muster/internal/slurmtime"
 )
@@ -59,6 +60,8 @@ func (s *session) check(c *change) bool {
 		}
 		var ok bool
 		switch c.entity {
+		case "node":
+			ok = s.checkNodeValue(f.Key, f.Value)
 		case "job":
 			ok = s.checkJobValue(f.Key, f.Value)
 		case "partition":
@@ -70,6 +73,15 @@ func (s *session) check(c *change) bool {
 			s.code = 1
 			return false
 		}
+	}
+	return true
+}
+
+func (s *session) checkNodeValue(key, value string) bool {
+	if _, err := strconv.ParseUint(value, 10, 32); key == "Weight" && err != nil {
+		s.p.Error("Weight value (%s) is not a valid number", value)
+		s.p.Raw("No changes specified")
+		return false
 	}
 	return true
 }
@@ -104,6 +116,13 @@ func (s *session) checkJobValue(key, value string) bool {
 	case "MinMemoryNode", "MinMemoryCPU", "MinTmpDiskNode":
 		_, err := size.ParseMemory(value)
 		return err == nil || s.invalid(key, value)
+	case "OverSubscribe", "Shared":
+		return isYesNo(value) || value == "0" || value == "1" || s.invalid("OverSubscribe", value)
+	case "MailType":
+		if _, ok := model.ParseMailType(value); !ok {
+			s.p.Raw("Invalid MailType: %s", value)
+			return false
+		}
 	case "Requeue":
 		return value == "0" || value == "1" || s.invalid(key, value)
 	case "Priority", "NumTasks", "CPUsPerTask", "ArrayTaskThrottle", "MinCPUsNode", "TasksPerNode", "ReqSockets", "ReqCores",
@@ -137,6 +156,15 @@ func (s *session) checkPartitionValue(key, typed, value string) bool {
 		if !isCount(value) {
 			s.p.Error("%q is not a valid node count", value)
 			return false
+		}
+	case "OverSubscribe", "Shared":
+		if !isSharing(value) {
+			return s.unacceptable(typed, value, "OverSubscribe values are NO, EXCLUSIVE, YES:#, and FORCE:#")
+		}
+	case "DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode":
+		if _, err := strconv.ParseUint(value, 10, 32); err != nil {
+			s.invalid(key, value)
+			return s.failNoError()
 		}
 	case "Priority", "PriorityTier", "PriorityJobFactor", "GraceTime", "MaxCPUsPerNode", "OverTimeLimit":
 		if !isCount(value) {
@@ -174,6 +202,15 @@ func (s *session) number(value, what string) bool {
 		}
 	}
 	return true
+}
+
+// isSharing is true for NO, EXCLUSIVE, YES[:count] and FORCE[:count].
+func isSharing(value string) bool {
+	word, times, given := strings.Cut(strings.ToUpper(value), ":")
+	if _, err := strconv.ParseUint(times, 10, 15); given && err != nil {
+		return false
+	}
+	return word == "YES" || word == "FORCE" || !given && (word == "NO" || word == "EXCLUSIVE")
 }
 
 func isYesNo(value string) bool {
