@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,21 @@ type Result struct {
 	Target   string
 	Status   string // pass, fail, skip
 	Duration time.Duration
+}
+
+// lastWord is the number of the last unique word.
+var lastWord atomic.Int64
+
+// uniqueWord is a word of eight letters and digits that no other case has, even
+// one that begins in the same millisecond.
+func uniqueWord() string {
+	for {
+		last := lastWord.Load()
+		next := max(time.Now().UnixMilli(), last+1)
+		if lastWord.CompareAndSwap(last, next) {
+			return strconv.FormatInt(next, 36)
+		}
+	}
 }
 
 // suite runs cases of one target.
@@ -131,7 +147,7 @@ func (s *suite) script(t *testing.T, cluster *running, c Case) {
 		t.Fatal(err)
 	}
 	var sess *session
-	unique := strconv.FormatInt(time.Now().UnixNano()/1e6, 36)
+	unique := uniqueWord()
 	testscript.RunT(direct{t}, testscript.Params{
 		Files:       []string{c.File},
 		WorkdirRoot: root,
