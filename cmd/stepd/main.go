@@ -1,4 +1,5 @@
-// stepd is the shepherd of one step. noded starts it; it is not for hands.
+// Command stepd is the shepherd of a step. noded starts it; it is not for hands,
+// and must not decide anything that noded did not tell it.
 package main
 
 import (

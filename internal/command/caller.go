@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"muster/internal/command/startlimit"
+	"muster/internal/startlimit"
 	"muster/internal/wire"
 )
 

@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"version":     "",
 	"users":       "",
 	"supervisor":  "",
+	"startlimit":  "",
 
 	// Deciding: none knows the inside of another; placement asks gres for the
 	// devices inside a node that it has chosen.
@@ -55,8 +56,8 @@ var mayImport = map[string]string{
 
 	// The edges.
 	"api":     vocabulary + " " + formats + " auth users controller sched version",
-	"command": vocabulary + " " + formats + " auth users version",
-	"node":    vocabulary + " " + formats + " auth users version supervisor",
+	"command": vocabulary + " " + formats + " auth users version startlimit",
+	"node":    vocabulary + " " + formats + " auth users version supervisor startlimit",
 	"rest":    vocabulary + " " + formats + " auth users version command",
 	"metrics": vocabulary,
 	"web":     vocabulary,

@@ -9,7 +9,6 @@ import (
 	"muster/internal/command/dataparser"
 	"muster/internal/command/nodes"
 	"muster/internal/command/queue"
-	"muster/internal/hostlist"
 	"muster/internal/wire"
 )
 
@@ -35,21 +34,8 @@ func (s *session) finishDump(ctx context.Context, w *dataparser.Writer, failures
 }
 
 func (s *session) dumpNodes(ctx context.Context, id string) {
-	var want []string
-	if id != "" {
-		var err error
-		if want, err = hostlist.Expand(id); err != nil {
-			s.fail("scontrol: error: %v", err)
-			return
-		}
-	}
-	list, refusal, err := s.loadNodes(ctx, &wire.NodesRequest{All: true})
-	switch {
-	case err != nil:
-		s.fail("slurm_load_node error: %v", err)
-		return
-	case refusal.GetCode() != 0:
-		s.fail("slurm_load_node error: %s", refusal.Message)
+	want, list, ok := s.wantedNodes(ctx, id)
+	if !ok {
 		return
 	}
 	byName := make(map[string]bool, len(want))

@@ -219,22 +219,31 @@ func (s *session) showStep(ctx context.Context, id string) {
 	}
 }
 
-func (s *session) showNode(ctx context.Context, id string) {
-	var want []string
+// wantedNodes reads the host list id, nil for an empty one, and asks for all
+// nodes. A false says that what is wrong was said.
+func (s *session) wantedNodes(ctx context.Context, id string) (want []string, nodes []*wire.NodeInfo, ok bool) {
 	if id != "" {
 		var err error
 		if want, err = hostlist.Expand(id); err != nil {
 			s.fail("scontrol: error: %v", err)
-			return
+			return nil, nil, false
 		}
 	}
 	nodes, refusal, err := s.loadNodes(ctx, &wire.NodesRequest{All: true})
 	switch {
 	case err != nil:
 		s.fail("slurm_load_node error: %v", err)
-		return
+		return nil, nil, false
 	case refusal.GetCode() != 0:
 		s.fail("slurm_load_node error: %s", refusal.Message)
+		return nil, nil, false
+	}
+	return want, nodes, true
+}
+
+func (s *session) showNode(ctx context.Context, id string) {
+	want, nodes, ok := s.wantedNodes(ctx, id)
+	if !ok {
 		return
 	}
 	if !s.future {

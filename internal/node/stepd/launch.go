@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"muster/internal/node/origlimit"
 	"muster/internal/node/steplink"
+	"muster/internal/startlimit"
 )
 
 // StatusNoOutput is the wait status of a step whose output could not be
@@ -223,7 +223,7 @@ func newChild(path string, argv, env []string, fds [3]int, limits []childLimit) 
 
 // limits are the soft limits of the tasks; hard ones stay as they are.
 func (s *step) limits() []childLimit {
-	nofile := origlimit.NoFile
+	nofile := startlimit.NoFile
 	limits := []childLimit{{resource: syscall.RLIMIT_NOFILE, limit: unix.Rlimit{Cur: nofile.Cur, Max: nofile.Max}}}
 	for _, want := range s.spec.Limits {
 		var now unix.Rlimit

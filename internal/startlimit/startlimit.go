@@ -1,11 +1,11 @@
-// Package origlimit remembers the limits of open files that this process was
+// Package startlimit remembers the limits of open files that this process was
 // started with. The Go runtime raises the soft one for the program's own sake;
-// the programs that it starts for users must get the original.
+// a job must get the user's, and the programs that a daemon starts the original.
 //
 // It must not import syscall, in whose initialisation the limit is raised:
 // packages are initialised in the order of their paths once their imports are
 // ready, so this one, without imports, comes before it.
-package origlimit
+package startlimit
 
 import _ "unsafe" // for go:linkname
 

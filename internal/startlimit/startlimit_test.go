@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"muster/internal/command/startlimit"
+	"muster/internal/startlimit"
 )
 
 func TestMain(m *testing.M) {
